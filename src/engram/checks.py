@@ -1,0 +1,33 @@
+"""Checks of what users hand in, each with a message that says what was given and what is expected."""
+
+import difflib
+from collections.abc import Iterable
+from math import isfinite
+
+from engram.errors import InvalidInputError
+
+
+def at_least(name: str, value: int, lowest: int) -> int:
+    """A whole number that is not below the lowest."""
+    if isinstance(value, bool) or int(value) != value:
+        raise InvalidInputError(f"{name} must be a whole number, got {value!r}")
+    if value < lowest:
+        raise InvalidInputError(f"{name} must be at least {lowest}, got {value}")
+    return int(value)
+
+
+def within(name: str, value: float, low: float, high: float) -> float:
+    """A number from low to high, both included."""
+    if not (isfinite(value) and low <= value <= high):
+        raise InvalidInputError(f"{name} must be a number from {low:g} to {high:g}, got {value}")
+    return float(value)
+
+
+def one_of(name: str, value: str, choices: Iterable[str]) -> str:
+    """One of the names on offer; an unknown one is answered with the nearest."""
+    choices = list(choices)
+    if value not in choices:
+        close = difflib.get_close_matches(str(value), choices, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise InvalidInputError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}{hint}")
+    return value

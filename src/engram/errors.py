@@ -1,0 +1,25 @@
+"""What can go wrong, said so that the reader knows what to do."""
+
+
+class EngramError(Exception):
+    """Any error that Engram raises on purpose."""
+
+
+class InvalidInputError(EngramError, ValueError):
+    """An argument, observation or reward that cannot be used."""
+
+
+class ModelFileError(EngramError):
+    """A file that is missing, damaged, too new, or not a model of ours."""
+
+
+class NotReproducibleError(EngramError):
+    """An environment that did not come back to the same observation when its game was replayed."""
+
+
+class RunFolderError(EngramError):
+    """A folder that cannot take the run's files."""
+
+
+class MissingExtraError(EngramError, ImportError):
+    """An optional dependency that is needed for this and not installed."""

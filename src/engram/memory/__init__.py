@@ -1,0 +1,5 @@
+"""What is remembered: tables of keys and values, read by similarity."""
+
+from engram.memory.memory import EpisodicMemory
+
+__all__ = ["EpisodicMemory"]

@@ -1,0 +1,85 @@
+"""Reading: Q(s, a) as the weighted mean of the values of the nearest entries."""
+
+import numpy as np
+
+from engram.compiling import compiled
+from engram.memory import order
+from engram.memory.search import search_table
+from engram.typing import Doubles, Floats, Ints, Longs
+
+
+@compiled
+def weighted_mean(
+    values: Floats, distances: Floats, slots: Ints, found: int, delta: float, inverse: bool, exact: bool
+) -> float:
+    """Q = Σ wᵢ Qᵢ / Σ wᵢ with wᵢ = 1/(d² + δ), or wᵢ = 1; an exact match gives its own value; nothing gives 0."""
+    if found == 0:
+        return 0.0
+    if exact and distances[0] == 0:
+        return np.float64(values[slots[0]])
+    total = 0.0
+    weights = 0.0
+    if inverse:
+        for i in range(found):
+            weight = 1 / (np.float64(distances[i]) + delta)
+            total += weight * values[slots[i]]
+            weights += weight
+    if weights == 0:  # the plain mean; also where every distance overflows
+        for i in range(found):
+            total += values[slots[i]]
+        weights = np.float64(found)
+    return total / weights
+
+
+@compiled
+def read(
+    keys: Floats,
+    values: Floats,
+    ranks: Doubles,
+    heap: Ints,
+    place: Ints,
+    size: Longs,
+    clock: Longs,
+    queries: Floats,  # [B, dims]
+    neighbours: int,
+    delta: float,
+    inverse: bool,
+    exact: bool,
+    touch: bool,
+    out: Floats,  # [B, actions]
+) -> bool:
+    """Read every query in every table; False, and nothing read or touched, if a query is not finite."""
+    for query in queries.flat:
+        if not np.isfinite(query):
+            return False
+    actions, capacity = values.shape
+    distances = np.empty(neighbours, np.float32)
+    slots = np.empty(neighbours, np.int32)
+    for b in range(len(queries)):
+        if touch:
+            clock[0] += 1
+        for action in range(actions):
+            found = search_table(keys, action, size[action], capacity, queries[b], distances, slots)
+            out[b, action] = weighted_mean(values[action], distances, slots, found, delta, inverse, exact)
+            if touch:
+                for i in range(found):
+                    ranks[action, slots[i]] = clock[0]
+                    order.restore(heap[action], place[action], ranks[action], size[action], slots[i])
+    return True
+
+
+@compiled
+def find_neighbours(
+    keys: Floats,
+    table: int,
+    size: int,
+    capacity: int,
+    queries: Floats,  # [B, dims]
+    distances: Floats,  # [B, k]
+    slots: Ints,  # [B, k]
+) -> int:
+    """The nearest entries of one table for every query; return how many each has."""
+    found = 0
+    for b in range(len(queries)):
+        found = search_table(keys, table, size, capacity, queries[b], distances[b], slots[b])
+    return found

@@ -1,0 +1,121 @@
+"""Exact k-nearest-neighbour search by squared Euclidean distance.
+
+The keys of a table lie in blocks of `LANES` entries, and within a block dimension by dimension:
+
+    block 0: x₀ of 64 entries, x₁ of 64 entries, …   block 1: …   last block: as wide as what is left
+
+so that one vector instruction serves neighbouring entries, no distance needs a sum across lanes, and no
+byte is padding. All tables follow one another in one array.
+"""
+
+import numpy as np
+
+from engram.compiling import compiled
+from engram.typing import Floats, Ints
+
+LANES = 64  # entries per block
+STRIDE = 32  # dimensions between two looks at whether a block can still hold a neighbour
+
+
+@compiled
+def get_keys(keys: Floats, table: int, capacity: int, out: Floats) -> None:
+    """Copy the first entries' keys out of their blocks, a row each."""
+    dims = out.shape[1]
+    for slot in range(len(out)):
+        first = slot // LANES * LANES
+        width = min(LANES, capacity - first)
+        block = keys[(table * capacity + first) * dims :]
+        for dim in range(dims):
+            out[slot, dim] = block[dim * width + slot - first]
+
+
+@compiled
+def blend_key(keys: Floats, table: int, slot: int, capacity: int, key: Floats, weight: float) -> None:
+    """c ← c + w (s − c); a weight of 1 puts the key there as it is."""
+    dims = len(key)
+    first = slot // LANES * LANES
+    width = min(LANES, capacity - first)
+    block = keys[(table * capacity + first) * dims :]
+    for dim in range(dims):
+        place = dim * width + slot - first
+        if weight == 1:
+            block[place] = key[dim]
+        else:
+            block[place] = block[place] + weight * (key[dim] - block[place])
+
+
+@compiled
+def block_distances(block: Floats, query: Floats, bound: float, out: Floats) -> bool:
+    """Squared distances of one block's entries to the query; False as soon as all of them exceed the bound.
+
+    The differences are taken directly, so that d² is 0 for an equal key only. Partial sums of squares never
+    fall, in floating point neither, so giving up early is exact.
+    """
+    dims = len(query)
+    width = len(out)
+    out[:] = np.float32(0)
+    done = 0
+    while done < dims:
+        upto = min(done + STRIDE, dims)
+        while done + 4 <= upto:
+            q0, q1, q2, q3 = query[done], query[done + 1], query[done + 2], query[done + 3]
+            x0 = block[done * width : (done + 1) * width]
+            x1 = block[(done + 1) * width : (done + 2) * width]
+            x2 = block[(done + 2) * width : (done + 3) * width]
+            x3 = block[(done + 3) * width : (done + 4) * width]
+            for lane in range(width):
+                d0 = x0[lane] - q0
+                d1 = x1[lane] - q1
+                d2 = x2[lane] - q2
+                d3 = x3[lane] - q3
+                out[lane] = (((out[lane] + d0 * d0) + d1 * d1) + d2 * d2) + d3 * d3
+            done += 4
+        while done < upto:
+            q0 = query[done]
+            x0 = block[done * width : (done + 1) * width]
+            for lane in range(width):
+                d0 = x0[lane] - q0
+                out[lane] = out[lane] + d0 * d0
+            done += 1
+        within = np.int32(0)
+        for lane in range(width):
+            within += np.int32(out[lane] <= bound)
+        if within == 0:
+            return False
+    return True
+
+
+@compiled
+def search_table(
+    keys: Floats, table: int, size: int, capacity: int, query: Floats, distances: Floats, slots: Ints
+) -> int:
+    """Find one table's nearest entries, nearest first, ties to the lowest slot; return how many there are.
+
+    As many are sought as `distances` and `slots` are long.
+    """
+    wanted = len(slots)
+    dims = len(query)
+    found = 0
+    bound = np.float32(np.inf)
+    scratch = np.empty(LANES, np.float32)
+    for first in range(0, size, LANES):
+        width = min(LANES, capacity - first)
+        start = (table * capacity + first) * dims
+        block = keys[start : start + width * dims]
+        if not block_distances(block, query, bound, scratch[:width]):
+            continue
+        for lane in range(min(width, size - first)):
+            distance = scratch[lane]
+            if found == wanted and distance >= bound:
+                continue
+            place = min(found, wanted - 1)
+            while place > 0 and distances[place - 1] > distance:
+                distances[place] = distances[place - 1]
+                slots[place] = slots[place - 1]
+                place -= 1
+            distances[place] = distance
+            slots[place] = first + lane
+            found = min(found + 1, wanted)
+            if found == wanted:
+                bound = distances[wanted - 1]
+    return found

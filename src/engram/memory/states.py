@@ -1,0 +1,29 @@
+"""Which state is it? The 64-bit xxHash (XXH64, seed 0) of an observation's canonical bytes.
+
+Canonical bytes: C order, little-endian, −0 as 0. The hash has no secret and no seed, so that a state has the
+same name in every run and every file.
+"""
+
+import numpy as np
+from xxhash import xxh64_intdigest
+
+from engram.typing import Array, States
+
+HASH_NAME = "xxh64"
+
+
+def canonical_bytes(observation: Array) -> bytes:
+    """The observation's bytes, the same for equal observations on every machine."""
+    if observation.dtype.kind == "f":
+        observation = observation + observation.dtype.type(0)  # −0 + 0 = 0
+    return observation.astype(observation.dtype.newbyteorder("<"), copy=False).tobytes()
+
+
+def state_of(observation: Array) -> int:
+    """The state that an observation shows."""
+    return xxh64_intdigest(canonical_bytes(observation))
+
+
+def states_of(observations: Array) -> States:
+    """The states that the rows of a batch show."""
+    return np.array([state_of(observation) for observation in observations], np.uint64)

@@ -1,0 +1,115 @@
+"""The memory as the paper and DESIGN describe it, slowly, in plain NumPy: lists, scans and exact fractions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from engram.typing import Floats
+
+
+@dataclass
+class Entry:
+    key: Floats
+    value: np.float32
+    state: int
+    last_used: int = 0
+    surprise: float = 0.0
+    n: Fraction = Fraction(1)
+
+
+@dataclass
+class Table:
+    capacity: int
+    strategy: str
+    neighbours: int = 11
+    delta: float = 1e-3
+    kernel: str = "inverse"
+    step: float | None = None  # None: keep the larger
+    exact_read: bool = True
+    decay: Fraction = Fraction(1)
+    entries: list[Entry] = field(default_factory=list)
+    replaced: list[int] = field(default_factory=list)  # slots, in the order in which they were replaced
+
+    def distances(self, key: Floats) -> Floats:
+        total = np.zeros(len(self.entries), np.float32)
+        for dim in range(len(key)):
+            difference = np.array([entry.key[dim] for entry in self.entries], np.float32) - key[dim]
+            total = total + difference * difference
+        return total
+
+    def nearest(self, key: Floats) -> list[int]:
+        """Slots by (distance, slot), the k nearest."""
+        return np.argsort(self.distances(key), kind="stable")[: self.neighbours].tolist()
+
+    def read(self, key: Floats) -> float:
+        if not self.entries:
+            return 0.0
+        slots = self.nearest(key)
+        distances = self.distances(key)
+        if self.exact_read and distances[slots[0]] == 0:
+            return float(self.entries[slots[0]].value)
+        if self.kernel == "mean":
+            return float(np.mean([self.entries[slot].value for slot in slots], dtype=np.float64))
+        weights = [1 / (float(distances[slot]) + self.delta) for slot in slots]
+        values = [float(self.entries[slot].value) for slot in slots]
+        return sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
+
+    def touch(self, key: Floats, clock: int) -> None:
+        for slot in self.nearest(key) if self.entries else []:
+            self.entries[slot].last_used = clock
+
+    def write(self, key: Floats, value: np.float32, state: int, clock: int) -> None:
+        full = len(self.entries) == self.capacity
+        clusters = self.strategy in ("kmeans", "dkm")
+        same = [entry for entry in self.entries if entry.state == state]
+        estimate = float(same[0].value) if same else self.read(key)
+        new = Entry(key.copy(), value, state, clock, abs(float(value) - estimate))
+        if same and not (full and clusters):
+            self.meet_again(same[0], new)
+        elif not full:
+            self.entries.append(new)
+        elif self.strategy == "lru":
+            self.replace(min(self.slots(), key=lambda i: (self.entries[i].last_used, i)), new)
+        elif self.strategy == "rew":
+            self.replace(min(self.slots(), key=lambda i: (self.entries[i].value, i)), new)
+        elif self.strategy == "sur":
+            self.replace(min(self.slots(), key=lambda i: (self.entries[i].surprise, i)), new)
+        elif self.strategy == "kmeans":
+            self.merge(self.entries[self.nearest(key)[0]], new)
+        else:
+            smallest = min(self.slots(), key=lambda i: (self.entries[i].n, i))
+            if self.entries[smallest].n <= 0:
+                self.replace(smallest, new)
+            else:
+                self.merge(self.entries[self.nearest(key)[0]], new)
+            for entry in self.entries:
+                entry.n -= self.decay / self.capacity
+
+    def slots(self) -> range:
+        return range(len(self.entries))
+
+    def replace(self, slot: int, new: Entry) -> None:
+        self.entries[slot] = new
+        self.replaced.append(slot)
+
+    def meet_again(self, entry: Entry, new: Entry) -> None:
+        if self.step is None:
+            entry.value = max(entry.value, new.value)
+        else:
+            old = float(entry.value)
+            entry.value = np.float32(old + self.step * (float(new.value) - old))
+            entry.key = new.key
+        entry.last_used, entry.surprise, entry.n = new.last_used, new.surprise, entry.n + 1
+
+    def merge(self, entry: Entry, new: Entry) -> None:
+        """(n c + s)/(n + 1), computed as c + (s − c)/(n + 1) in double precision."""
+        weight = 1 / (float(entry.n) + 1)
+        key = entry.key.astype(np.float64)
+        difference = (new.key - entry.key).astype(np.float64)
+        entry.key = (key + weight * difference).astype(np.float32)
+        old = float(entry.value)
+        entry.value = np.float32(old + weight * (float(new.value) - old))
+        entry.n += 1
