@@ -143,7 +143,7 @@ def test_where_there_is_room_all_strategies_are_the_same() -> None:
     rng = np.random.default_rng(3)
     keys = rng.integers(0, 4, (300, 2)).astype(np.float32)
     values = rng.standard_normal(300).astype(np.float32)
-    memories = [EpisodicMemory(actions=1, key_size=2, capacity=16, strategy=name) for name in NAMES]
+    memories = [EpisodicMemory(actions=1, key_size=2, capacity=17, strategy=name) for name in NAMES]
     for memory in memories:
         memory.write(0, keys, values)
         assert memory.size.tolist() == [16]

@@ -19,9 +19,9 @@ def canonical_bytes(observation: Array) -> bytes:
     return observation.astype(observation.dtype.newbyteorder("<"), copy=False).tobytes()
 
 
-def state_of(observation: Array) -> int:
-    """The state that an observation shows."""
-    return xxh64_intdigest(canonical_bytes(observation))
+def state_of(observation: Array, *, seed: int = 0) -> int:
+    """The state that an observation shows; with a seed, a number that differs between seeds."""
+    return xxh64_intdigest(canonical_bytes(observation), seed)
 
 
 def states_of(observations: Array) -> States:

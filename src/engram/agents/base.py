@@ -1,0 +1,228 @@
+"""What all agents share: learning in an environment, predicting, saving and loading."""
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from engram import checks
+from engram.agents.config import AgentConfig, strategy_from_json
+from engram.agents.policy import LinearSchedule, greedy, greedy_by_hash
+from engram.envs import Env, EnvLike, EnvSource
+from engram.errors import InvalidInputError, ModelFileError
+from engram.memory.strategies import Strategy
+from engram.randomness import generator, generator_state, set_generator_state
+from engram.training.events import Event
+from engram.training.files import read_model, write_model
+from engram.training.loop import LoopState, play, replay_game
+from engram.training.progress import ProgressBar
+from engram.typing import Array, Floats
+
+
+class Agent(ABC):
+    """An agent bound to a kind of environment.
+
+    Args:
+        env: An environment id, a Gymnasium environment, or a function that makes one.
+        settings: The fields of `Config`, by name.
+    """
+
+    name: ClassVar[str]
+    Config: ClassVar[type[AgentConfig]]
+    config: Any
+    epsilon: LinearSchedule
+
+    def __init__(self, env: EnvLike, **settings: Any) -> None:
+        self.config = self.Config.from_settings(settings)
+        self.source = EnvSource(env)
+        self.loop = LoopState(seed=self.seed)
+        self.policy_rng = generator(self.seed, "policy")
+        self._prediction_rng = generator(self.seed, "prediction")
+        self._env: Env | None = None
+        self._env_moved = False
+        self._build()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        parameters = [inspect.Parameter("env", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=EnvLike)]
+        for field in fields(cls.Config):
+            parameters.append(
+                inspect.Parameter(
+                    field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type
+                )
+            )
+        cls.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+
+    @property
+    def seed(self) -> int:
+        """The seed that determines everything random about the agent."""
+        return int(self.config.seed)
+
+    @property
+    def steps(self) -> int:
+        """Steps of training taken so far."""
+        return self.loop.step
+
+    # What an algorithm defines -------------------------------------------------------------------------
+
+    @abstractmethod
+    def _build(self) -> None:
+        """Make the agent's parts from `self.config` and `self.source`."""
+
+    @abstractmethod
+    def act(self, observation: Array, step: int) -> int:
+        """Choose an action for training, and remember what was seen."""
+
+    @abstractmethod
+    def observe(self, reward: float, observation: Array, terminated: bool, truncated: bool) -> None:
+        """Take in what followed, and learn from it."""
+
+    @abstractmethod
+    def q_values(self, observations: Array) -> Floats:
+        """Q of every action for a batch of observations, [B, …] → [B, actions]; changes nothing."""
+
+    @abstractmethod
+    def _forget_episode(self) -> None:
+        """Drop what was remembered of the unfinished episode."""
+
+    @abstractmethod
+    def _parts(self) -> dict[str, Any]:
+        """What must be saved beside the loop and the policy's generator: a state dict for each name."""
+
+    @abstractmethod
+    def _load_parts(self, parts: dict[str, Any]) -> None:
+        """Take back what `_parts` gave."""
+
+    # What a user calls ---------------------------------------------------------------------------------
+
+    def learn(
+        self,
+        total_timesteps: int,
+        *,
+        progress_bar: bool = False,
+        callbacks: Sequence[Callable[[Event], object]] = (),
+    ) -> Self:
+        """Take `total_timesteps` more steps of training. Every event is handed to every callback."""
+        steps = checks.at_least("total_timesteps", total_timesteps, 1)
+        if not progress_bar:
+            for event in self.events(steps):
+                for callback in callbacks:
+                    callback(event)
+            return self
+        with ProgressBar(self, steps) as bar:
+            return self.learn(steps, callbacks=(bar, *callbacks))
+
+    def events(self, total_timesteps: int) -> Iterator[Event]:
+        """Learn as `learn` does, as a generator: one step at a time, at the caller's pace."""
+        env = self._environment()
+        return play(
+            self,
+            env,
+            self.loop,
+            until=self.loop.step + total_timesteps,
+            shape=self.source.observation_shape,
+            first_action=self.source.first_action,
+        )
+
+    def predict(
+        self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True
+    ) -> tuple[Any, Any]:
+        """The action for an observation, or the actions for a batch of them, and `state` as given.
+
+        Deterministic prediction is a pure function of the observation; otherwise the agent explores as it does
+        in training, with a generator of its own.
+        """
+        self._env_moved = self.source.shared
+        batch = np.asarray(observation)
+        shape = self.source.observation_shape
+        single = batch.shape == shape
+        if single:
+            batch = batch[None]
+        if batch.shape[1:] != shape or batch.ndim != len(shape) + 1:
+            raise InvalidInputError(
+                f"observation must have shape {shape}, or (batch, {', '.join(map(str, shape))}), got {batch.shape}"
+            )
+        batch = batch.astype(self.source.observation_dtype, copy=False)
+        q = self.q_values(batch)
+        if deterministic:
+            actions = greedy_by_hash(q, batch, self.seed)
+        else:
+            rng, epsilon = self._prediction_rng, self.epsilon(self.steps)
+            actions = np.array(
+                [rng.integers(len(row)) if rng.random() < epsilon else greedy(row, rng) for row in q]
+            )
+        actions = actions + self.source.first_action
+        return (actions[0] if single else actions), state
+
+    def abandon_game(self) -> None:
+        """Drop the unfinished game and its episode; learning goes on with a new one."""
+        self.loop.abandon_game()
+        self._forget_episode()
+
+    def save(self, path: str | Path) -> None:
+        """Write everything that the agent is, mid-episode included, to one safetensors file."""
+        write_model(Path(path), self.name, self.describe(), self.state_dict())
+
+    @classmethod
+    def load(cls, path: str | Path, env: EnvLike | None = None, *, strategy: Strategy | None = None) -> Self:
+        """An agent from a file, ready to predict and to go on learning exactly where it was.
+
+        `env` is needed if the agent was not trained in an environment with an id, `strategy` if it was trained
+        with a strategy of your own.
+        """
+        model = read_model(Path(path))
+        if model.agent != cls.name:
+            raise ModelFileError(f"{path} holds a {model.agent} agent, not {cls.name}; use engram.load(path)")
+        settings = dict(model.description["config"])
+        if "strategy" in settings:
+            settings["strategy"] = strategy_from_json(settings["strategy"], strategy)
+        source = env if env is not None else model.description["env"]
+        if source is None:
+            raise InvalidInputError(f"{path} does not say how to make its environment; pass it: load(path, env)")
+        agent = cls(source, **settings)
+        if agent.describe()["spaces"] != model.description["spaces"]:
+            raise InvalidInputError(
+                f"{path} was trained with {model.description['spaces']}, but the environment has "
+                f"{agent.describe()['spaces']}"
+            )
+        agent.load_state_dict(model.state)
+        return agent
+
+    def describe(self) -> dict[str, Any]:
+        """What the agent is made from: its environment, that one's spaces, and every setting."""
+        source = self.source
+        spaces = {"shape": list(source.observation_shape), "dtype": source.observation_dtype.str}
+        return {
+            "env": source.name,
+            "spaces": spaces | {"actions": source.actions},
+            "config": self.config.to_json(),
+        }
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that the agent has learned and must remember, as plain data and arrays."""
+        return {
+            "loop": self.loop.state_dict(),
+            "policy_rng": generator_state(self.policy_rng),
+            **self._parts(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take back what `state_dict` gave; the unfinished game is replayed when learning goes on."""
+        self._load_parts({name: part for name, part in state.items() if name not in ("loop", "policy_rng")})
+        self.loop.load_state_dict(state["loop"])
+        set_generator_state(self.policy_rng, state["policy_rng"])
+        self._env_moved = True
+
+    def _environment(self) -> Env:
+        """The environment to learn in, where the unfinished game was left."""
+        fresh = self._env is None
+        if self._env is None:
+            self._env = self.source.make()
+        if fresh or self._env_moved:
+            replay_game(self._env, self.loop, first_action=self.source.first_action)
+            self._env_moved = False
+        return self._env

@@ -1,0 +1,69 @@
+"""Hyperparameters as frozen, checked dataclasses that can be written down and read back."""
+
+import difflib
+import hashlib
+import inspect
+from dataclasses import dataclass, fields
+from typing import Any, Self, cast
+
+from engram import checks
+from engram.errors import InvalidInputError
+from engram.memory.strategies import STRATEGIES, Strategy, get_strategy
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentConfig:
+    """What all agents have."""
+
+    seed: int = 0  # one seed determines everything that is random
+
+    def __post_init__(self) -> None:
+        checks.at_least("seed", self.seed, 0)
+
+    @classmethod
+    def from_settings(cls, settings: dict[str, Any]) -> Self:
+        """A config from keyword arguments; an unknown one is answered with the nearest name."""
+        known = [field.name for field in fields(cls)]
+        for name in settings:
+            if name not in known:
+                close = difflib.get_close_matches(name, known, n=1)
+                hint = f"did you mean {close[0]!r}? " if close else ""
+                raise InvalidInputError(f"unknown setting {name!r}; {hint}settings: {', '.join(known)}")
+        return cls(**settings)
+
+    def to_json(self) -> dict[str, Any]:
+        """Every setting, as plain data."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        if isinstance(values.get("strategy"), Strategy | str):
+            values["strategy"] = strategy_to_json(get_strategy(values["strategy"]))
+        return values
+
+
+def strategy_to_json(strategy: Strategy) -> dict[str, Any]:
+    """A strategy's name and options; for a user's own, also a digest of its source."""
+    described = {"name": strategy.name, **strategy.options}
+    if STRATEGIES.get(strategy.name) is not type(strategy):
+        described["source"] = source_digest(type(strategy))
+    return described
+
+
+def strategy_from_json(described: dict[str, Any], given: Strategy | None) -> Strategy:
+    """The strategy that a file names. One of the user's own is never loaded from a file: it must be given."""
+    if "source" not in described:
+        options = {name: value for name, value in described.items() if name != "name"}
+        return STRATEGIES[described["name"]](**options)
+    if given is None or given.name != described["name"]:
+        raise InvalidInputError(
+            f"this model was trained with the strategy {described['name']!r}, which is not part of Engram; "
+            f"pass it: load(path, strategy={described['name']}())"
+        )
+    return given
+
+
+def source_digest(strategy: type[Strategy]) -> str:
+    """A short digest of the source of a class, so that an edited strategy counts as another one."""
+    try:
+        source = inspect.getsource(cast(type, strategy))
+    except OSError:  # typed into an interactive session
+        source = strategy.__qualname__
+    return hashlib.sha256(source.encode()).hexdigest()[:12]

@@ -1,0 +1,150 @@
+"""Model-free episodic control (Blundell et al. 2016): act by the best returns that similar states have seen."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from engram import checks
+from engram.agents.base import Agent
+from engram.agents.config import AgentConfig
+from engram.agents.policy import LinearSchedule, greedy
+from engram.encoders import GaussianProjection, Identity
+from engram.memory import EpisodicMemory
+from engram.memory.states import state_of
+from engram.memory.strategies import Strategy, get_strategy
+from engram.randomness import generator
+from engram.typing import Array, Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class MFECConfig(AgentConfig):
+    """Hyperparameters of MFEC. The defaults are those of the paper's Table 4; the paper varies the first two."""
+
+    strategy: str | Strategy = "lru"  # what is forgotten: lru, rew, sur, kmeans, dkm; options: dkm:decay=0.3
+    capacity: int = 10_000  # entries per action
+    neighbours: int = 11  # k, entries that a read averages over
+    discount: float = 0.99  # λ
+    kernel: Literal["inverse", "mean"] = "inverse"  # weights 1/(d² + δ), or equal weights
+    delta: float = 1e-3  # δ
+    epsilon_initial: float = 1.0  # probability of a random action at the start
+    epsilon_final: float = 5e-3  # and at the end
+    epsilon_anneal_start_steps: int = 5_000  # it falls in a straight line from this step
+    epsilon_anneal_end_steps: int = 25_000  # to this one
+    projection_size: int = 128  # key size for images; vectors are their own keys
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        get_strategy(self.strategy)
+        for name in ("capacity", "neighbours", "projection_size"):
+            checks.at_least(name, getattr(self, name), 1)
+        for name in ("discount", "epsilon_initial", "epsilon_final"):
+            checks.within(name, getattr(self, name), 0, 1)
+        checks.at_least("epsilon_anneal_start_steps", self.epsilon_anneal_start_steps, 0)
+        checks.at_least(
+            "epsilon_anneal_end_steps", self.epsilon_anneal_end_steps, self.epsilon_anneal_start_steps
+        )
+
+
+class MFEC(Agent):
+    """Model-free episodic control.
+
+    Q(s, a) is read from the table of action a; when an episode ends, each of its states is written into the
+    table of the action taken there, with the discounted return that followed.
+    """
+
+    name = "mfec"
+    Config = MFECConfig
+    config: MFECConfig
+
+    def _build(self) -> None:
+        config, source = self.config, self.source
+        pixels = int(np.prod(source.observation_shape))
+        self.encoder: Identity | GaussianProjection
+        if len(source.observation_shape) == 1:
+            self.encoder = Identity(pixels)
+        else:
+            self.encoder = GaussianProjection(pixels, config.projection_size, generator(self.seed, "encoder"))
+        self.memory = EpisodicMemory(
+            actions=source.actions,
+            key_size=self.encoder.key_size,
+            capacity=config.capacity,
+            strategy=config.strategy,
+            neighbours=config.neighbours,
+            delta=config.delta,
+            kernel=config.kernel,
+        )
+        self.epsilon = LinearSchedule(
+            config.epsilon_initial,
+            config.epsilon_final,
+            config.epsilon_anneal_start_steps,
+            config.epsilon_anneal_end_steps,
+        )
+        self._forget_episode()
+
+    def _forget_episode(self) -> None:
+        self._keys: list[Floats] = []
+        self._states: list[int] = []
+        self._actions: list[int] = []
+        self._rewards: list[float] = []
+
+    def act(self, observation: Array, step: int) -> int:
+        """ε-greedy on the memory. An explored step needs no lookup."""
+        keys = self.encoder(observation[None])  # [1, key_size]
+        rng = self.policy_rng
+        if rng.random() < self.epsilon(step):
+            action = int(rng.integers(self.source.actions))
+        else:
+            action = greedy(self.memory.read(keys, touch=True)[0], rng)
+        self._keys.append(keys[0])
+        self._states.append(state_of(observation))
+        self._actions.append(action)
+        return action
+
+    def observe(self, reward: float, observation: Array, terminated: bool, truncated: bool) -> None:
+        """Keep the reward; at the end of the episode, write what it taught."""
+        self._rewards.append(reward)
+        if terminated or truncated:
+            self._write_episode()
+            self._forget_episode()
+
+    def _write_episode(self) -> None:
+        """Rₜ = rₜ₊₁ + λ Rₜ₊₁, stored for every (sₜ, aₜ) in order of time."""
+        returns = np.empty(len(self._rewards), np.float32)
+        following = 0.0
+        for t in range(len(returns) - 1, -1, -1):
+            following = self._rewards[t] + self.config.discount * following
+            returns[t] = following
+        keys, actions = np.array(self._keys), np.array(self._actions)
+        states = np.array(self._states, np.uint64)
+        for action in range(self.source.actions):
+            taken = actions == action
+            if taken.any():
+                self.memory.write(action, keys[taken], returns[taken], states=states[taken])
+
+    def q_values(self, observations: Array) -> Floats:
+        """Q of every action for a batch of observations; touches nothing."""
+        values: Floats = self.memory.read(self.encoder(observations))
+        return values
+
+    def _parts(self) -> dict[str, Any]:
+        return {
+            "memory": self.memory.state_dict(),
+            "strategy": self.memory.strategy.state_dict(),
+            "unfinished": {
+                "keys": np.array(self._keys, np.float32).reshape(-1, self.encoder.key_size),
+                "states": np.array(self._states, np.uint64),
+                "actions": np.array(self._actions, np.int32),
+                "rewards": np.array(self._rewards, np.float64),
+            },
+        }
+
+    def _load_parts(self, parts: dict[str, Any]) -> None:
+        self.memory.load_state_dict(parts["memory"])
+        self.memory.check_valid()
+        self.memory.strategy.load_state_dict(parts.get("strategy", {}))
+        unfinished = parts["unfinished"]
+        self._keys = list(unfinished["keys"])
+        self._states = unfinished["states"].tolist()
+        self._actions = unfinished["actions"].tolist()
+        self._rewards = unfinished["rewards"].tolist()

@@ -1,0 +1,6 @@
+"""From observation to key."""
+
+from engram.encoders.identity import Identity
+from engram.encoders.projection import GaussianProjection
+
+__all__ = ["GaussianProjection", "Identity"]

@@ -1,0 +1,92 @@
+"""Environments from whatever the user has: an id, an environment, or a function that makes one."""
+
+import difflib
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from engram.errors import InvalidInputError
+
+Env = gymnasium.Env[Any, Any]
+EnvLike = str | Env | Callable[[], Env]
+
+
+class EnvSource:
+    """Where environments come from, and what they look like.
+
+    Attributes:
+        name: The id, if there is one; it is what files remember.
+        shared: The user handed over one environment; there are no others to be had.
+        observation_shape: Of one observation.
+        observation_dtype: Of one observation.
+        actions: Number of actions; the environment calls them `first_action`, `first_action` + 1, ….
+    """
+
+    def __init__(self, env: EnvLike) -> None:
+        self._env = env
+        self.shared = isinstance(env, gymnasium.Env)
+        self._ready: Env | None = self._new()
+        spec = self._ready.spec
+        self.name = env if isinstance(env, str) else (spec.id if spec is not None else None)
+        self._read_spaces(self._ready)
+
+    def make(self) -> Env:
+        """An environment to use: a fresh one, or the user's own."""
+        ready, self._ready = self._ready, None
+        return ready if ready is not None else self._new()
+
+    def _new(self) -> Env:
+        if isinstance(self._env, gymnasium.Env):
+            return self._env
+        if isinstance(self._env, str):
+            return make_by_id(self._env)
+        if callable(self._env):
+            env = self._env()
+            if isinstance(env, gymnasium.Env):
+                return env
+            raise InvalidInputError(
+                f"the function given as env must return a Gymnasium environment, got {env!r}"
+            )
+        raise InvalidInputError(
+            "env must be an environment id, a Gymnasium environment or a function that makes one, "
+            f"got {self._env!r}"
+        )
+
+    def _read_spaces(self, env: Env) -> None:
+        name = self.name or type(env.unwrapped).__name__
+        actions, observations = env.action_space, env.observation_space
+        if not isinstance(actions, gymnasium.spaces.Discrete):
+            raise InvalidInputError(
+                f"{name} has the action space {actions}, but episodic control needs a Discrete one: it keeps one "
+                "table per action; wrap the environment so that it offers a handful of fixed actions"
+            )
+        box = isinstance(
+            observations,
+            gymnasium.spaces.Box | gymnasium.spaces.MultiBinary | gymnasium.spaces.MultiDiscrete,
+        )
+        shape = observations.shape or ()
+        image = box and len(shape) in (2, 3) and observations.dtype == np.uint8
+        if not (image or (box and len(shape) == 1)):
+            raise InvalidInputError(
+                f"{name} has the observation space {observations}, which is neither a vector nor an image of bytes; "
+                "wrap the environment in gymnasium.wrappers.FlattenObservation to make vectors of its observations"
+            )
+        self.observation_shape: tuple[int, ...] = tuple(shape)
+        self.observation_dtype = np.dtype(observations.dtype)
+        self.actions = int(actions.n)
+        self.first_action = int(actions.start)
+
+
+def make_by_id(name: str) -> Env:
+    """`gymnasium.make`, which answers an unknown id with the nearest one."""
+    try:
+        return gymnasium.make(name, render_mode=None)
+    except (gymnasium.error.UnregisteredEnv, gymnasium.error.Error, ModuleNotFoundError) as error:
+        close = difflib.get_close_matches(name, gymnasium.registry, n=1)
+        hint = f"did you mean {close[0]!r}? " if close and close[0] != name else ""
+        raise InvalidInputError(
+            f"cannot make environment {name!r}: {hint}{error} "
+            "(an environment of your own: register it, or pass it, or a function that makes it, from Python)"
+        ) from error

@@ -1,0 +1,31 @@
+"""One seed, one generator per component: what one part draws never shifts what another sees."""
+
+from typing import Any
+
+import numpy as np
+
+COMPONENTS = ("policy", "games", "evaluation", "encoder", "replay", "prediction")
+
+
+def _sequence(seed: int, component: str, number: int = 0) -> np.random.SeedSequence:
+    return np.random.SeedSequence(seed, spawn_key=(COMPONENTS.index(component), number))
+
+
+def generator(seed: int, component: str) -> np.random.Generator:
+    """The component's own generator."""
+    return np.random.Generator(np.random.PCG64(_sequence(seed, component)))
+
+
+def reset_seed(seed: int, component: str, number: int) -> int:
+    """The seed with which the component's environment begins game or episode `number`."""
+    return int(_sequence(seed, component, number + 1).generate_state(1)[0])
+
+
+def generator_state(rng: np.random.Generator) -> dict[str, Any]:
+    """A generator's position, as plain numbers."""
+    return dict(rng.bit_generator.state)
+
+
+def set_generator_state(rng: np.random.Generator, state: dict[str, Any]) -> None:
+    """Put a generator where another one was."""
+    rng.bit_generator.state = state

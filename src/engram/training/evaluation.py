@@ -1,0 +1,103 @@
+"""Evaluation: greedy episodes from fixed starts, side by side, that leave the agent as it was."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from engram import checks
+from engram.envs.make import Env, EnvLike, EnvSource
+from engram.randomness import reset_seed
+from engram.training.events import Evaluation, Event, Step
+
+
+class Predictor(Protocol):
+    """What evaluation asks of an agent."""
+
+    @property
+    def seed(self) -> int:
+        """The seed from which the starts are derived."""
+
+    def predict(
+        self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True
+    ) -> tuple[Any, Any]:
+        """Actions for a batch of observations."""
+
+
+def play_episodes(
+    agent: Predictor, envs: list[Env], episodes: int, *, seed: int, deterministic: bool = True
+) -> tuple[list[float], list[int]]:
+    """Returns and lengths of the episodes, in order of their number.
+
+    Each environment plays one episode after the other; all take their steps together, so that the agent sees
+    a batch. Episode i always begins from the same seed, so the result does not depend on how many
+    environments there are.
+    """
+    returns, lengths = [0.0] * episodes, [0] * episodes
+    playing: dict[int, int] = {}  # environment → its episode
+    observations: dict[int, Any] = {}
+    begun = 0
+
+    def begin(i: int) -> None:
+        nonlocal begun
+        if begun < episodes:
+            playing[i] = begun
+            observations[i], _ = envs[i].reset(seed=reset_seed(seed, "evaluation", begun))
+            begun += 1
+
+    for i in range(len(envs)):
+        begin(i)
+    while playing:
+        running = list(playing)
+        batch = np.stack([observations[i] for i in running])
+        actions, _ = agent.predict(batch, deterministic=deterministic)
+        for i, action in zip(running, actions.tolist(), strict=True):
+            observations[i], reward, terminated, truncated, _ = envs[i].step(action)
+            returns[playing[i]] += float(reward)
+            lengths[playing[i]] += 1
+            if terminated or truncated:
+                del playing[i]
+                begin(i)
+    return returns, lengths
+
+
+def evaluate_policy(
+    agent: Predictor,
+    env: EnvLike,
+    n_eval_episodes: int = 10,
+    *,
+    deterministic: bool = True,
+    return_episode_rewards: bool = False,
+    seed: int | None = None,
+) -> tuple[float, float] | tuple[list[float], list[int]]:
+    """Mean and standard deviation of the return over episodes, or all returns and lengths.
+
+    Episode i of a seed (by default the agent's) always begins from the same start. The agent is left bit for
+    bit as it was. With an id or a function the episodes are played side by side, with an environment one
+    after the other.
+    """
+    episodes = checks.at_least("n_eval_episodes", n_eval_episodes, 1)
+    source = EnvSource(env)
+    envs = [source.make() for _ in range(1 if source.shared else episodes)]
+    try:
+        returns, lengths = play_episodes(
+            agent, envs, episodes, seed=agent.seed if seed is None else seed, deterministic=deterministic
+        )
+    finally:
+        if not source.shared:
+            for each in envs:
+                each.close()
+    if return_episode_rewards:
+        return returns, lengths
+    return float(np.mean(returns)), float(np.std(returns))
+
+
+def with_evaluations(
+    events: Iterable[Event], agent: Predictor, envs: list[Env], *, every: int, episodes: int
+) -> Iterator[Event]:
+    """The same events, with an evaluation after every `every` steps exactly."""
+    for event in events:
+        if isinstance(event, Step) and event.step % every == 0:
+            returns, lengths = play_episodes(agent, envs, episodes, seed=agent.seed)
+            yield Evaluation(event.step, tuple(returns), tuple(lengths))
+        yield event

@@ -1,0 +1,38 @@
+"""What happens while an agent learns. Progress bars, logs and reports are made of these.
+
+`Step` is the last event of a step: when it comes, everything that belongs to the step has been said.
+"""
+
+from typing import NamedTuple
+
+
+class Step(NamedTuple):
+    """The agent took a step; it has now taken `step` of them."""
+
+    step: int
+    reward: float
+
+
+class EpisodeEnd(NamedTuple):
+    """An episode of training ended with this step."""
+
+    step: int
+    episode: int
+    total: float  # undiscounted return
+    length: int
+
+
+class Evaluation(NamedTuple):
+    """The agent was evaluated after `step` steps."""
+
+    step: int
+    returns: tuple[float, ...]
+    lengths: tuple[int, ...]
+
+    @property
+    def mean(self) -> float:
+        """Mean return of the episodes."""
+        return sum(self.returns) / len(self.returns)
+
+
+Event = Step | EpisodeEnd | Evaluation

@@ -1,0 +1,132 @@
+"""The loop: an agent meets its environment, step by step, as a generator of events."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any, Protocol
+
+import numpy as np
+
+from engram.compiling import compiled
+from engram.envs.make import Env
+from engram.errors import InvalidInputError, NotReproducibleError
+from engram.randomness import reset_seed
+from engram.training.events import EpisodeEnd, Event, Step
+from engram.typing import Array
+
+
+class Learner(Protocol):
+    """What the loop asks of an agent."""
+
+    def act(self, observation: Array, step: int) -> int:
+        """Choose an action, by number, for training."""
+
+    def observe(self, reward: float, observation: Array, terminated: bool, truncated: bool) -> None:
+        """Take in what followed the action."""
+
+
+@dataclass
+class LoopState:
+    """All that the loop must remember. A game lasts from one reset of the environment to the next."""
+
+    seed: int
+    step: int = 0  # steps taken
+    game: int = 0  # games begun
+    episode: int = 0  # episodes ended
+    total: float = 0.0  # return of the unfinished episode so far
+    length: int = 0  # steps of the unfinished episode so far
+    observation: Array | None = None  # what the agent sees; None between games
+    actions: list[int] = field(default_factory=list)  # taken in the unfinished game
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything, as plain data and arrays."""
+        state = {"step": self.step, "game": self.game, "episode": self.episode}
+        state |= {"total": self.total, "length": self.length}
+        arrays = {"actions": np.array(self.actions, np.int32)}
+        if self.observation is not None:
+            arrays["observation"] = self.observation.copy()
+        return state | arrays
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take back what `state_dict` gave."""
+        self.step, self.game, self.episode = state["step"], state["game"], state["episode"]
+        self.total, self.length = state["total"], state["length"]
+        self.actions = state["actions"].tolist()
+        self.observation = state.get("observation")
+
+    def abandon_game(self) -> None:
+        """Forget the unfinished game; the next step begins a new one."""
+        self.total, self.length, self.observation, self.actions = 0.0, 0, None, []
+
+
+@compiled
+def all_finite(array: Array) -> bool:
+    """Whether a vector of floats holds neither NaN nor infinity."""
+    for value in array:  # noqa: SIM110 (a loop is what compiles)
+        if not np.isfinite(value):
+            return False
+    return True
+
+
+def check_observation(observation: Any, step: int, shape: tuple[int, ...]) -> Array:
+    """An observation as a finite array of the expected shape."""
+    array = observation if isinstance(observation, np.ndarray) else np.asarray(observation)
+    if array.shape != shape:
+        raise InvalidInputError(
+            f"the environment gave an observation of shape {array.shape} at step {step}, "
+            f"but its observation space has {shape}"
+        )
+    if array.dtype.kind == "f" and not all_finite(array.ravel()):
+        raise InvalidInputError(
+            f"the environment gave an observation with NaN or infinity at step {step}: {array}; "
+            "check the environment, or wrap it so that observations are finite"
+        )
+    return array
+
+
+def play(
+    agent: Learner, env: Env, state: LoopState, *, until: int, shape: tuple[int, ...], first_action: int = 0
+) -> Iterator[Event]:
+    """Let the agent act and learn until it has taken `until` steps in all. Everything kept is in `state`."""
+    while state.step < until:
+        if state.observation is None:
+            observation, _ = env.reset(seed=reset_seed(state.seed, "games", state.game))
+            state.game += 1
+            state.observation = check_observation(observation, state.step, shape)
+        action = agent.act(state.observation, state.step)
+        observation, reward, terminated, truncated, _ = env.step(first_action + action)
+        state.step += 1
+        reward = float(reward)
+        if not isfinite(reward):
+            raise InvalidInputError(f"the environment gave the reward {reward} at step {state.step}; check it")
+        state.observation = check_observation(observation, state.step, shape)
+        state.actions.append(action)
+        state.total += reward
+        state.length += 1
+        agent.observe(reward, state.observation, terminated, truncated)
+        if terminated or truncated:
+            end = EpisodeEnd(state.step, state.episode, state.total, state.length)
+            state.episode += 1
+            state.abandon_game()
+            yield end
+        yield Step(state.step, reward)
+
+
+def replay_game(env: Env, state: LoopState, *, first_action: int = 0) -> None:
+    """Bring a fresh environment to where the unfinished game was left, without learning."""
+    if state.observation is None:
+        return
+    observation, _ = env.reset(seed=reset_seed(state.seed, "games", state.game - 1))
+    over = False
+    for action in state.actions:
+        if over:
+            break
+        observation, _, terminated, truncated, _ = env.step(first_action + action)
+        over = bool(terminated or truncated)
+    if over or not np.array_equal(np.asarray(observation), state.observation):
+        raise NotReproducibleError(
+            f"game {state.game - 1} was replayed from its seed and its {len(state.actions)} actions, but the "
+            "environment did not come back to the same observation, so it is not reproducible (or it is not "
+            "the environment that the agent was trained in) and learning cannot go on exactly where it was; "
+            "call agent.abandon_game() first to drop the unfinished game and go on with a new one"
+        )
