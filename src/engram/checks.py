@@ -2,24 +2,26 @@
 
 import difflib
 from collections.abc import Iterable
-from math import isfinite
+from typing import Any
+
+import numpy as np
 
 from engram.errors import InvalidInputError
 
 
-def at_least(name: str, value: int, lowest: int) -> int:
+def at_least(name: str, value: Any, lowest: int) -> int:
     """A whole number that is not below the lowest."""
-    if isinstance(value, bool) or int(value) != value:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or value != np.floor(value):
         raise InvalidInputError(f"{name} must be a whole number, got {value!r}")
     if value < lowest:
         raise InvalidInputError(f"{name} must be at least {lowest}, got {value}")
     return int(value)
 
 
-def within(name: str, value: float, low: float, high: float) -> float:
+def within(name: str, value: Any, low: float, high: float) -> float:
     """A number from low to high, both included."""
-    if not (isfinite(value) and low <= value <= high):
-        raise InvalidInputError(f"{name} must be a number from {low:g} to {high:g}, got {value}")
+    if not (isinstance(value, int | float | np.number) and low <= value <= high):
+        raise InvalidInputError(f"{name} must be a number from {low:g} to {high:g}, got {value!r}")
     return float(value)
 
 

@@ -11,3 +11,4 @@ Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 States = npt.NDArray[np.uint64]
+Whole = int | np.integer[Any]  # a slot or a count, which in a kernel has a width

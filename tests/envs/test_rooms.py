@@ -24,9 +24,7 @@ Cell = tuple[int, int]
 
 DOORS = {(6, 3): EAST, (6, 10): EAST, (2, 6): SOUTH, (9, 7): SOUTH}
 WALLS = (
-    {(6, y) for y in (1, 2, 4, 5, 6, 7, 8, 9, 11)}
-    | {(x, 6) for x in (1, 3, 4, 5)}
-    | {(x, 7) for x in (7, 8, 10, 11)}
+    {(6, y) for y in (1, 2, 4, 5, 6, 7, 8, 9, 11)} | {(x, 6) for x in (1, 3, 4, 5)} | {(x, 7) for x in (7, 8, 10, 11)}
 )
 
 

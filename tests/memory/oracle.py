@@ -42,7 +42,8 @@ class Table:
 
     def nearest(self, key: Floats) -> list[int]:
         """Slots by (distance, slot), the k nearest."""
-        return np.argsort(self.distances(key), kind="stable")[: self.neighbours].tolist()
+        order: list[int] = np.argsort(self.distances(key), kind="stable").tolist()
+        return order[: self.neighbours]
 
     def read(self, key: Floats) -> float:
         if not self.entries:

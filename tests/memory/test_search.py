@@ -21,8 +21,9 @@ faiss.omp_set_num_threads(1)
 def tolerance(dims: int) -> float:
     """The relative error of a float32 d² over d dimensions.
 
-    With u = 2⁻²⁴, every difference is off by at most u, its square by 2u + u, and a sum of d terms by (d − 1) u;
-    no term is negative, so nothing cancels, wherever the data lie and in whatever order they are summed.
+    With u = 2⁻²⁴, every difference is off by at most u, its square by 2u + u, and a sum of d terms by
+    (d − 1) u; no term is negative, so nothing cancels, wherever the data lie and in whatever order they are
+    summed.
     """
     return (dims + 3) * 2.0**-24
 
@@ -39,7 +40,7 @@ def make_keys(kind: str, rows: int, dims: int, rng: np.random.Generator) -> Floa
 
 
 def filled(tables: list[Floats], *, capacity: int = 0, **options: object) -> EpisodicMemory:
-    """A memory that holds these keys in these slots; the value of an entry is ten times its action, plus its slot."""
+    """A memory with these keys in slots 0, 1, …; an entry's value is ten times its action plus its slot."""
     memory = EpisodicMemory(
         actions=len(tables),
         key_size=tables[0].shape[1],
@@ -52,8 +53,9 @@ def filled(tables: list[Floats], *, capacity: int = 0, **options: object) -> Epi
 
 
 def squared_distances(keys: Floats, queries: Floats) -> Doubles:
-    difference = queries.astype(np.float64)[:, None] - keys.astype(np.float64)
-    return np.square(difference).sum(axis=2)
+    differences = queries.astype(np.float64)[:, None] - keys.astype(np.float64)
+    squared: Doubles = np.square(differences).sum(axis=2)
+    return squared
 
 
 def assert_nearest(slots: Longs, distances: Floats, true: Doubles, rtol: float) -> None:
@@ -99,7 +101,6 @@ def test_neighbours_are_those_of_three_other_searches(kind: str, dims: int, capa
             slots, distances = memory.find_neighbours(action, queries)
             found = min(memory.neighbours, len(table))
             assert slots.shape == distances.shape == (QUERIES, found)
-            assert (slots.dtype, distances.dtype) == (np.int64, np.float32)
             np.testing.assert_allclose(distances, by_faiss[:, :found], rtol=2 * rtol)
             np.testing.assert_allclose(distances, by_sklearn[:, :found], rtol=rtol, atol=lost)
             for b in range(QUERIES):
@@ -121,7 +122,7 @@ def test_a_large_table_gives_the_neighbours_of_faiss() -> None:
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_ties_go_to_the_lowest_slot(data: st.DataObject) -> None:
-    """On a small grid every d² is a whole number and exact, so nothing but the order of slots is left to differ."""
+    """On a small grid every d² is a whole number and exact, and many are equal."""
     dims = data.draw(st.sampled_from([1, 2, 3, 4, 5, 33, 65]), "dims")
     size = data.draw(st.integers(1, 140), "size")
     capacity = data.draw(st.integers(size, 150), "capacity")
@@ -141,8 +142,8 @@ def test_ties_go_to_the_lowest_slot(data: st.DataObject) -> None:
 def test_no_distance_is_zero_but_that_of_an_equal_key(dims: int, scale: float) -> None:
     """One ulp in one dimension is a distance.
 
-    As long as its square is one of float32's numbers, that is: keys less than 2.6e-23 apart in every dimension
-    have d² = 0, since the square underflows.
+    As long as its square is one of float32's numbers, that is: keys that are less than 2.6e-23 apart in
+    every dimension have d² = 0, since the squares underflow.
     """
     rng = np.random.default_rng(dims)
     query = (scale * rng.uniform(1, 2, dims) * rng.choice([-1, 1], dims)).astype(np.float32)
@@ -156,6 +157,8 @@ def test_no_distance_is_zero_but_that_of_an_equal_key(dims: int, scale: float) -
     assert distances[0, 0] == 0
     assert (distances[0, 1:] > 0).all()
     assert memory.read(query[None])[0, 0] == 2 * dims
+    without = filled([off], neighbours=2 * dims, kernel="mean")
+    assert without.read(query[None])[0, 0] == dims - 0.5  # nothing matches: the mean of all slots
 
 
 def test_minus_zero_is_where_zero_is() -> None:

@@ -36,9 +36,7 @@ def streams(draw: st.DrawFn) -> tuple[int, int, list[Operation]]:
         keys = np.array(draw(st.lists(points, min_size=1, max_size=12)), np.float32)
         values = draw(st.lists(st.integers(-3, 3), min_size=len(keys), max_size=len(keys)))
         operations.append(
-            Operation(
-                draw(st.booleans()), draw(st.integers(0, ACTIONS - 1)), keys, np.array(values, np.float32)
-            )
+            Operation(draw(st.booleans()), draw(st.integers(0, ACTIONS - 1)), keys, np.array(values, np.float32))
         )
     return dims, capacity, operations
 
@@ -89,9 +87,7 @@ def test_a_stream_leaves_what_the_oracle_has(
     for operation in operations:
         if operation.reads:
             expected = [[table.read(key) for table in tables] for key in operation.keys]
-            np.testing.assert_allclose(
-                memory.read(operation.keys, touch=True), expected, rtol=1e-6, atol=1e-7
-            )
+            np.testing.assert_allclose(memory.read(operation.keys, touch=True), expected, rtol=1e-6, atol=1e-7)
             for key in operation.keys:
                 clock += memory.strategy.touches
                 for table in tables:
@@ -159,7 +155,7 @@ def test_an_entry_expires_at_the_write_that_fractions_say(decay: float, capacity
     memory.write(0, np.arange(capacity, dtype=np.float32)[:, None] * 100, np.zeros(capacity))
     writes = 0
     while not (memory.entries(0)["values"] == 7).any():
-        memory.write(0, np.zeros((1, 1)) if writes else np.zeros((1, 1)), [7.0 if _expired(memory) else 0.0])
+        memory.write(0, np.zeros((1, 1)), [7.0 if _expired(memory) else 0.0])
         writes += 1
     expiry = Fraction(capacity) / Fraction(str(decay))
     assert writes - 1 == -(-expiry.numerator // expiry.denominator)

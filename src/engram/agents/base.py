@@ -48,14 +48,12 @@ class Agent(ABC):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        parameters = [inspect.Parameter("env", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=EnvLike)]
-        for field in fields(cls.Config):
-            parameters.append(
-                inspect.Parameter(
-                    field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type
-                )
-            )
-        cls.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        env = inspect.Parameter("env", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=EnvLike)
+        settings = [
+            inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)
+            for field in fields(cls.Config)
+        ]
+        cls.__signature__ = inspect.Signature([env, *settings])  # type: ignore[attr-defined]
 
     @property
     def seed(self) -> int:
@@ -66,6 +64,10 @@ class Agent(ABC):
     def steps(self) -> int:
         """Steps of training taken so far."""
         return self.loop.step
+
+    def epsilon_at(self, step: int) -> float:
+        """The probability of a random action at a step of training."""
+        return self.epsilon(step)
 
     # What an algorithm defines -------------------------------------------------------------------------
 
@@ -152,9 +154,7 @@ class Agent(ABC):
             actions = greedy_by_hash(q, batch, self.seed)
         else:
             rng, epsilon = self._prediction_rng, self.epsilon(self.steps)
-            actions = np.array(
-                [rng.integers(len(row)) if rng.random() < epsilon else greedy(row, rng) for row in q]
-            )
+            actions = np.array([rng.integers(len(row)) if rng.random() < epsilon else greedy(row, rng) for row in q])
         actions = actions + self.source.first_action
         return (actions[0] if single else actions), state
 

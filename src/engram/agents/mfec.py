@@ -41,9 +41,7 @@ class MFECConfig(AgentConfig):
         for name in ("discount", "epsilon_initial", "epsilon_final"):
             checks.within(name, getattr(self, name), 0, 1)
         checks.at_least("epsilon_anneal_start_steps", self.epsilon_anneal_start_steps, 0)
-        checks.at_least(
-            "epsilon_anneal_end_steps", self.epsilon_anneal_end_steps, self.epsilon_anneal_start_steps
-        )
+        checks.at_least("epsilon_anneal_end_steps", self.epsilon_anneal_end_steps, self.epsilon_anneal_start_steps)
 
 
 class MFEC(Agent):
@@ -130,7 +128,6 @@ class MFEC(Agent):
     def _parts(self) -> dict[str, Any]:
         return {
             "memory": self.memory.state_dict(),
-            "strategy": self.memory.strategy.state_dict(),
             "unfinished": {
                 "keys": np.array(self._keys, np.float32).reshape(-1, self.encoder.key_size),
                 "states": np.array(self._states, np.uint64),
@@ -141,8 +138,6 @@ class MFEC(Agent):
 
     def _load_parts(self, parts: dict[str, Any]) -> None:
         self.memory.load_state_dict(parts["memory"])
-        self.memory.check_valid()
-        self.memory.strategy.load_state_dict(parts.get("strategy", {}))
         unfinished = parts["unfinished"]
         self._keys = list(unfinished["keys"])
         self._states = unfinished["states"].tolist()

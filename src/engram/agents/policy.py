@@ -53,7 +53,7 @@ def greedy(q: Floats, rng: np.random.Generator) -> int:
 
 def greedy_by_hash(q: Floats, observations: Array, seed: int) -> Longs:
     """The best actions for a batch of Q-values [B, actions], ties by a hash of seed and observation."""
-    actions = q.argmax(axis=1)
+    actions: Longs = q.argmax(axis=1)
     tied = (q == q[np.arange(len(q)), actions][:, None]).sum(axis=1)
     for row in np.flatnonzero(tied > 1):
         actions[row] = nth_best(q[row], state_of(observations[row], seed=seed) % int(tied[row]))

@@ -46,12 +46,9 @@ class EnvSource:
             env = self._env()
             if isinstance(env, gymnasium.Env):
                 return env
-            raise InvalidInputError(
-                f"the function given as env must return a Gymnasium environment, got {env!r}"
-            )
+            raise InvalidInputError(f"the function given as env must return a Gymnasium environment, got {env!r}")
         raise InvalidInputError(
-            "env must be an environment id, a Gymnasium environment or a function that makes one, "
-            f"got {self._env!r}"
+            f"env must be an environment id, a Gymnasium environment or a function that makes one, got {self._env!r}"
         )
 
     def _read_spaces(self, env: Env) -> None:
@@ -82,11 +79,13 @@ class EnvSource:
 def make_by_id(name: str) -> Env:
     """`gymnasium.make`, which answers an unknown id with the nearest one."""
     try:
-        return gymnasium.make(name, render_mode=None)
-    except (gymnasium.error.UnregisteredEnv, gymnasium.error.Error, ModuleNotFoundError) as error:
+        return gymnasium.make(name)
+    except gymnasium.error.UnregisteredEnv as error:
         close = difflib.get_close_matches(name, gymnasium.registry, n=1)
-        hint = f"did you mean {close[0]!r}? " if close and close[0] != name else ""
+        hint = f"did you mean {close[0]!r}? " if close else ""
         raise InvalidInputError(
-            f"cannot make environment {name!r}: {hint}{error} "
-            "(an environment of your own: register it, or pass it, or a function that makes it, from Python)"
+            f"unknown environment id {name!r}; {hint}"
+            "An environment of your own: register it, or pass it, or a function that makes it, from Python"
         ) from error
+    except (gymnasium.error.Error, ImportError) as error:
+        raise InvalidInputError(f"cannot make environment {name!r}: {error}") from error

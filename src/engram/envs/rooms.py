@@ -83,9 +83,7 @@ class Room(gymnasium.Env[Floats, int | np.int64]):
         self.observation_space = spaces.Box(np.ones(2, np.float32), size)
         self.action_space = spaces.Discrete(len(MOVES))
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Floats, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
         """Go back to the start; nothing is random, and there are no options."""
         super().reset(seed=seed)
         self.position = self.start

@@ -3,7 +3,7 @@
 import numpy as np
 
 from engram.compiling import compiled
-from engram.typing import Ints, States
+from engram.typing import Ints, States, Whole
 
 EMPTY = -1
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ / φ, spreads states that are not hashes themselves
@@ -18,16 +18,16 @@ def home(buckets: Ints, state: np.uint64) -> np.int64:
 
 
 @compiled
-def find(buckets: Ints, states: States, state: np.uint64) -> int:
+def find(buckets: Ints, states: States, state: np.uint64) -> np.int64:
     """The slot of a state, or EMPTY."""
     here = home(buckets, state)
     while buckets[here] != EMPTY and states[buckets[here]] != state:
         here = (here + 1) % len(buckets)
-    return buckets[here]
+    return np.int64(buckets[here])
 
 
 @compiled
-def insert(buckets: Ints, states: States, slot: int) -> None:
+def insert(buckets: Ints, states: States, slot: Whole) -> None:
     """Make the state of a slot findable."""
     here = home(buckets, states[slot])
     while buckets[here] != EMPTY:
@@ -36,7 +36,7 @@ def insert(buckets: Ints, states: States, slot: int) -> None:
 
 
 @compiled
-def remove(buckets: Ints, states: States, slot: int) -> None:
+def remove(buckets: Ints, states: States, slot: Whole) -> None:
     """Forget the state of a slot, and close the gap so that every later probe still ends where it should."""
     here = home(buckets, states[slot])
     while buckets[here] != slot:

@@ -1,21 +1,29 @@
 """The episodic memory: one table of keys and values per action, read by similarity, bounded in size."""
 
+import operator
+import sys
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any, Literal
 
 import numpy as np
 
 from engram import checks
 from engram.errors import InvalidInputError
-from engram.memory import index, order
-from engram.memory.read import find_neighbours, read
+from engram.memory import index
+from engram.memory.read import Reading, find_neighbours, read, read_and_touch
 from engram.memory.search import get_keys
 from engram.memory.states import states_of
-from engram.memory.strategies import BuiltIn, Strategy, get_strategy
+from engram.memory.strategies import BuiltIn, Decision, Strategy, get_strategy
 from engram.memory.strategies.base import APPEND, BLEND, REPLACE
+from engram.memory.strategies.rules import rules_of
 from engram.memory.tables import fill, merge, new_tables, store, update
+from engram.memory.validity import check_tables
 from engram.memory.write import look, write_built_in
-from engram.typing import Array, Doubles, Floats, Longs, States
+from engram.typing import Array, Doubles, Floats, Longs
+
+FLOAT32 = np.dtype(np.float32)
+RESERVED = frozenset({"keys", "values", "states", "ranks", "size", "writes", "clock", "strategy"})
 
 
 class EpisodicMemory:
@@ -67,20 +75,14 @@ class EpisodicMemory:
         self.device = checks.one_of("device", device, ("cpu",))
         self._tables = new_tables(self.actions, self.capacity, self.key_size)
         names = () if isinstance(self.strategy, BuiltIn) else self.strategy.numbers
+        if RESERVED & set(names):
+            raise InvalidInputError(f"{self.strategy.name}.numbers must not use the names {sorted(RESERVED)}")
         self._numbers: dict[str, Doubles] = {name: np.zeros((self.actions, self.capacity)) for name in names}
-        self._reading = (
-            min(self.neighbours, self.capacity),
-            self.delta,
-            self.kernel == "inverse",
-            self.exact_read,
-        )
-        self._read_arguments = (
-            *(getattr(self._tables, name) for name in ("keys", "values", "ranks", "heap", "place")),
-            self._tables.size,
-            self._tables.clock,
-        )
-        self._touches = self.strategy.touches and isinstance(self.strategy, BuiltIn)
         self._ordered = isinstance(self.strategy, BuiltIn) and self.strategy.ordered
+        self._touches = self.strategy.touches and isinstance(self.strategy, BuiltIn)
+        self._reading = Reading(
+            min(self.neighbours, self.capacity), self.delta, self.kernel == "inverse", self.exact_read
+        )
 
     @property
     def size(self) -> Longs:
@@ -90,32 +92,45 @@ class EpisodicMemory:
     @property
     def nbytes(self) -> int:
         """Bytes of everything that is kept."""
-        return sum(array.nbytes for array in (*self._tables, *self._numbers.values()))
+        arrays: list[Array] = [*self._tables, *self._numbers.values()]
+        return sum(array.nbytes for array in arrays)
 
     def read(self, keys: Any, *, touch: bool = False) -> Any:
         """Q of every key in every table, [B, key_size] → [B, actions], NumPy or torch as given.
 
         With `touch` the neighbours that were read count as used (LRU); without it nothing changes.
         """
-        if not isinstance(keys, np.ndarray) and hasattr(keys, "detach"):
-            return keys.new_tensor(self.read(keys.detach().cpu().numpy(), touch=touch))
-        queries = self._checked_keys(keys)
+        tables, queries = self._tables, self._checked_keys(keys)
         values = np.empty((len(queries), self.actions), np.float32)
-        if not read(*self._read_arguments, queries, *self._reading, touch and self._touches, values):
+        if touch and self._touches:
+            finite = read_and_touch(
+                tables.keys,
+                tables.values,
+                tables.size,
+                tables.ranks,
+                tables.heap,
+                tables.place,
+                tables.clock,
+                queries,
+                *self._reading,
+                values,
+            )
+        else:
+            finite = read(tables.keys, tables.values, tables.size, queries, *self._reading, values)
+        if not finite:
             raise InvalidInputError("keys contain NaN or infinity; check the observations they were made from")
         if touch and self.strategy.touches and not self._touches:
             self._touch_one_by_one(queries)
-        return values
+        return values if isinstance(keys, np.ndarray) else _like(keys, values)
 
     def write(self, action: int, keys: Any, values: Any, *, states: Any = None) -> None:
         """Store states in one action's table, in order of time: keys [T, key_size], values [T], states [T].
 
         `states` says which states they are (uint64); by default a hash of each key.
         """
-        if not 0 <= action < self.actions:
-            raise InvalidInputError(f"action must be from 0 to {self.actions - 1}, got {action}")
+        action = self._checked_action(action)
         keys = self._checked_keys(keys)
-        values = np.ascontiguousarray(values, np.float32)
+        values = _as_floats(values)
         states = states_of(keys) if states is None else np.ascontiguousarray(states, np.uint64)
         for name, array in (("values", values), ("states", states)):
             if array.shape != (len(keys),):
@@ -123,13 +138,15 @@ class EpisodicMemory:
         if not (np.isfinite(keys).all() and np.isfinite(values).all()):
             raise InvalidInputError("keys and values to write must be finite, got NaN or infinity")
         if isinstance(self.strategy, BuiltIn):
-            self._write_built_in(self.strategy, action, keys, values, states)
+            rules = rules_of(self.strategy)
+            write_built_in(self._tables, action, keys, values, states, rules, self._step, self._reading)
         else:
             for key, value, state in zip(keys, values, states, strict=True):
                 self._write_one(action, key, float(value), state)
 
     def entries(self, action: int) -> dict[str, Array]:
         """Copies of one table's entries by name: keys, values, states, and the strategy's numbers."""
+        action = self._checked_action(action)
         size = self._tables.size[action]
         if isinstance(self.strategy, BuiltIn):
             ranks = self._tables.ranks[action, :size].copy()
@@ -145,7 +162,9 @@ class EpisodicMemory:
 
     def find_neighbours(self, action: int, keys: Any) -> tuple[Longs, Floats]:
         """Slots and squared distances of the nearest entries in one table, each [B, min(neighbours, size)]."""
-        queries = self._checked_keys(keys)
+        action, queries = self._checked_action(action), self._checked_keys(keys)
+        if not np.isfinite(queries).all():
+            raise InvalidInputError("keys contain NaN or infinity; check the observations they were made from")
         size = int(self._tables.size[action])
         shape = (len(queries), min(self.neighbours, size))
         distances, slots = np.empty(shape, np.float32), np.empty(shape, np.int32)
@@ -153,27 +172,30 @@ class EpisodicMemory:
             find_neighbours(self._tables.keys, action, size, self.capacity, queries, distances, slots)
         return slots.astype(np.int64), distances
 
-    def state_dict(self) -> dict[str, Array]:
-        """Everything that the memory knows, as arrays, entries of all tables one after the other.
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that the memory knows: arrays with the entries of all tables one after the other.
 
         How keys lie in memory, the index and the order are not part of it: they follow from the rest.
         """
         tables = self._tables
         used = [(action, slice(0, int(size))) for action, size in enumerate(tables.size)]
-        columns = {"values": tables.values, "states": tables.states, "ranks": tables.ranks, **self._numbers}
+        columns: dict[str, Array] = {name: getattr(tables, name) for name in ("values", "states", "ranks")}
+        columns |= self._numbers
         return {
             "keys": np.concatenate([self._get_keys(action) for action in range(self.actions)]),
             **{name: np.concatenate([column[at] for at in used]) for name, column in columns.items()},
             "size": tables.size.copy(),
             "writes": tables.writes.copy(),
             "clock": tables.clock.copy(),
+            "strategy": self.strategy.state_dict(),
         }
 
-    def load_state_dict(self, state: Mapping[str, Array]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take back what `state_dict` gave; on an error the memory is left as it was."""
         fresh = new_tables(self.actions, self.capacity, self.key_size)
         numbers = {name: np.zeros_like(array) for name, array in self._numbers.items()}
-        columns = {"values": fresh.values, "states": fresh.states, "ranks": fresh.ranks, **numbers}
+        columns: dict[str, Array] = {name: getattr(fresh, name) for name in ("values", "states", "ranks")}
+        columns |= numbers
         self._check_state(state, columns)
         start = 0
         for action, size in enumerate(state["size"].tolist()):
@@ -184,48 +206,29 @@ class EpisodicMemory:
             start += size
         for name in ("size", "writes", "clock"):
             getattr(fresh, name)[:] = state[name]
-        for ours, theirs in zip(self._tables, fresh, strict=True):
-            ours[:] = theirs
+        check_tables(fresh, numbers, self.strategy)
+        self.strategy.load_state_dict(state["strategy"])
+        for name in fresh._fields:
+            getattr(self._tables, name)[:] = getattr(fresh, name)
         for name, array in numbers.items():
             self._numbers[name][:] = array
 
     def check_valid(self) -> None:
         """Raise InvalidInputError, saying what is wrong, unless everything that is kept fits together."""
-        tables = self._tables
-        for action, size in enumerate(tables.size.tolist()):
-            entries = self.entries(action)
-            slots = np.arange(size)
-            found = [int(index.find(tables.buckets[action], tables.states[action], s)) for s in entries["states"]]
-            heap, ranks = tables.heap[action, :size], tables.ranks[action]
-            parents = (slots[1:] - 1) // 2
-            facts = {
-                "size is from 0 to the capacity": 0 <= size <= self.capacity,
-                "keys, values and numbers are finite": all(
-                    np.isfinite(array).all() for name, array in entries.items() if name != "states"
-                ),
-                "no state is stored twice": self.strategy.clusters
-                or len(np.unique(entries["states"])) == size,
-                "every state is found": all(slot >= 0 for slot in found)
-                and (entries["states"][found] == entries["states"]).all(),
-                "the index holds nothing else": (tables.buckets[action] != index.EMPTY).sum() == size,
-                "the order holds every slot once": not self._ordered
-                or (np.sort(heap) == slots).all()
-                and (tables.place[action, heap] == slots).all(),
-                "no rank is below its parent's": not self._ordered
-                or not any(
-                    order.goes_before(ranks, heap[child], heap[parent])
-                    for child, parent in zip(slots[1:], parents, strict=True)
-                ),
-            }
-            for fact, holds in facts.items():
-                if not holds:
-                    raise InvalidInputError(f"memory is not valid: in table {action} it should hold that {fact}")
+        check_tables(self._tables, self._numbers, self.strategy)
+
+    def _checked_action(self, action: int) -> int:
+        try:
+            number = operator.index(action)
+        except TypeError:
+            raise InvalidInputError(f"action must be a whole number, got {action!r}") from None
+        if not 0 <= number < self.actions:
+            raise InvalidInputError(f"action must be from 0 to {self.actions - 1}, got {action}")
+        return number
 
     def _checked_keys(self, keys: Any) -> Floats:
-        if isinstance(keys, np.ndarray) and keys.dtype == np.float32 and keys.flags.c_contiguous:
-            checked = keys
-        else:
-            checked = np.ascontiguousarray(keys, np.float32)
+        usable = isinstance(keys, np.ndarray) and keys.dtype is FLOAT32 and keys.flags.carray
+        checked: Floats = keys if usable else _as_floats(keys)
         if checked.ndim != 2 or checked.shape[1] != self.key_size:
             raise InvalidInputError(
                 f"keys must have shape (batch, {self.key_size}), got {checked.shape}; "
@@ -238,25 +241,6 @@ class EpisodicMemory:
         get_keys(self._tables.keys, action, self.capacity, keys)
         return keys
 
-    def _write_built_in(
-        self, strategy: BuiltIn, action: int, keys: Floats, values: Floats, states: States
-    ) -> None:
-        write_built_in(
-            self._tables,
-            action,
-            keys,
-            values,
-            states,
-            strategy.code,
-            strategy.settings(),
-            strategy.needs_nearest,
-            strategy.needs_estimate,
-            strategy.clusters,
-            strategy.ordered,
-            self._step,
-            *self._reading,
-        )
-
     def _write_one(self, action: int, key: Floats, value: float, state: np.uint64) -> None:
         """Write one state as a strategy in plain Python decides."""
         tables, strategy = self._tables, self.strategy
@@ -266,21 +250,17 @@ class EpisodicMemory:
         if full and strategy.clusters:
             match = index.EMPTY
         needs = (strategy.needs_nearest, strategy.needs_estimate)
-        write = look(tables, action, key, value, match, *needs, *self._reading)
+        write = look(tables, action, key, value, match, *needs, self._reading)
         numbers = {name: array[action, : write.size] for name, array in self._numbers.items()}
         if match >= 0:
             update(tables, action, match, key, value, self._step)
             strategy.renewed(match, write, numbers)
         else:
-            kind, slot, weight = strategy.decide(write, numbers)
-            if kind == APPEND and not full:
+            kind, place, weight = self._checked_decision(strategy.decide(write, numbers), write.size)
+            slot = int(place)
+            if kind == APPEND:
                 slot = write.size
                 numbers = {name: array[action, : slot + 1] for name, array in self._numbers.items()}
-            elif kind not in (REPLACE, BLEND) or not 0 <= slot < write.size:
-                raise InvalidInputError(
-                    f"{strategy.name}.decide must answer append() while there is room, replace(slot) or "
-                    f"blend(slot, weight) with a slot from 0 to {write.size - 1}, got {(kind, slot, weight)}"
-                )
             if kind == BLEND:
                 merge(tables, action, slot, key, value, weight)
                 strategy.renewed(slot, write, numbers)
@@ -292,20 +272,32 @@ class EpisodicMemory:
         if full:
             tables.writes[action] += 1
 
+    def _checked_decision(self, decision: Any, size: int) -> Decision:
+        """What a strategy in plain Python answered, if it can be carried out."""
+        if isinstance(decision, Decision):
+            kind, slot, weight = decision
+            if kind == APPEND and size < self.capacity:
+                return decision
+            inside = isinstance(slot, int | np.integer) and 0 <= slot < size
+            if kind in (REPLACE, BLEND) and inside and isfinite(weight) and 0 <= weight <= 1:
+                return decision
+        raise InvalidInputError(
+            f"{self.strategy.name}.decide must answer append() while there is room, replace(slot) or "
+            f"blend(slot, weight) with a slot from 0 to {size - 1} and a weight from 0 to 1, got {decision!r}"
+        )
+
     def _touch_one_by_one(self, queries: Floats) -> None:
         """Tell a strategy in plain Python which entries were read."""
         for query in queries:
             self._tables.clock[0] += 1
             for action in range(self.actions):
                 slots, _ = self.find_neighbours(action, query[None])
-                numbers = {
-                    name: array[action, : self._tables.size[action]] for name, array in self._numbers.items()
-                }
+                numbers = {name: array[action, : self._tables.size[action]] for name, array in self._numbers.items()}
                 self.strategy.touched(slots[0], int(self._tables.clock[0]), numbers)
 
-    def _check_state(self, state: Mapping[str, Array], columns: Mapping[str, Array]) -> None:
+    def _check_state(self, state: Mapping[str, Any], columns: Mapping[str, Array]) -> None:
         """Raise InvalidInputError unless a state dict is of this memory's shape."""
-        needed = {"keys", "size", "writes", "clock", *columns}
+        needed = {"keys", "size", "writes", "clock", "strategy", *columns}
         if set(state) != needed:
             raise InvalidInputError(
                 f"memory state must hold {', '.join(sorted(needed))}, got {', '.join(sorted(state))}"
@@ -318,9 +310,24 @@ class EpisodicMemory:
             )
         total = int(sizes.sum())
         shapes = {"keys": (total, self.key_size), "writes": (self.actions,), "clock": (1,)}
-        for name in needed - {"size"}:
+        for name in needed - {"size", "strategy"}:
             expected = shapes.get(name, (total,))
             if state[name].shape != expected:
-                raise InvalidInputError(
-                    f"memory state {name!r} must have shape {expected}, got {state[name].shape}"
-                )
+                raise InvalidInputError(f"memory state {name!r} must have shape {expected}, got {state[name].shape}")
+
+
+def _as_floats(numbers: Any) -> Floats:
+    """Any numbers, torch's too, as an array of float32 that a kernel can take as it is."""
+    if hasattr(numbers, "detach"):
+        numbers = numbers.detach().float().cpu().numpy()
+    with np.errstate(over="ignore"):  # what does not fit becomes infinite, and is refused as such
+        floats = np.ascontiguousarray(numbers, np.float32)
+    return floats if floats.flags.carray else floats.copy()
+
+
+def _like(given: Any, values: Floats) -> Any:
+    """The values as what was given: a torch tensor on its device, otherwise NumPy."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(given, torch.Tensor):
+        return torch.from_numpy(values).to(given.device)
+    return values

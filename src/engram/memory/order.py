@@ -4,17 +4,17 @@ Lower rank first, equal ranks by the lower slot. `place[slot]` is where a slot s
 """
 
 from engram.compiling import compiled
-from engram.typing import Doubles, Ints
+from engram.typing import Doubles, Ints, Whole
 
 
 @compiled
-def goes_before(ranks: Doubles, slot: int, other: int) -> bool:
+def goes_before(ranks: Doubles, slot: Whole, other: Whole) -> bool:
     """Whether the slot would be given up before the other one."""
-    return ranks[slot] < ranks[other] or (ranks[slot] == ranks[other] and slot < other)
+    return bool(ranks[slot] < ranks[other] or (ranks[slot] == ranks[other] and slot < other))
 
 
 @compiled
-def restore(heap: Ints, place: Ints, ranks: Doubles, size: int, slot: int) -> None:
+def restore(heap: Ints, place: Ints, ranks: Doubles, size: Whole, slot: Whole) -> None:
     """Move a slot whose rank has changed, or that was just put at the end, to where it belongs."""
     here = place[slot]
     while here > 0:

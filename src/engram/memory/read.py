@@ -1,5 +1,7 @@
 """Reading: Q(s, a) as the weighted mean of the values of the nearest entries."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from engram.compiling import compiled
@@ -8,20 +10,27 @@ from engram.memory.search import search_table
 from engram.typing import Doubles, Floats, Ints, Longs
 
 
+class Reading(NamedTuple):
+    """How a memory is read."""
+
+    neighbours: int  # k
+    delta: float  # δ
+    inverse: bool  # weights 1/(d² + δ); otherwise equal ones
+    exact: bool  # d² = 0 gives the stored value
+
+
 @compiled
-def weighted_mean(
-    values: Floats, distances: Floats, slots: Ints, found: int, delta: float, inverse: bool, exact: bool
-) -> float:
+def weighted_mean(values: Floats, distances: Floats, slots: Ints, found: int, reading: Reading) -> float:
     """Q = Σ wᵢ Qᵢ / Σ wᵢ with wᵢ = 1/(d² + δ), or wᵢ = 1; an exact match gives its own value; nothing gives 0."""
     if found == 0:
         return 0.0
-    if exact and distances[0] == 0:
+    if reading.exact and distances[0] == 0:
         return np.float64(values[slots[0]])
     total = 0.0
     weights = 0.0
-    if inverse:
+    if reading.inverse:
         for i in range(found):
-            weight = 1 / (np.float64(distances[i]) + delta)
+            weight = 1 / (np.float64(distances[i]) + reading.delta)
             total += weight * values[slots[i]]
             weights += weight
     if weights == 0:  # the plain mean; also where every distance overflows
@@ -32,39 +41,72 @@ def weighted_mean(
 
 
 @compiled
+def all_finite(queries: Floats) -> bool:
+    """Whether a batch [B, dims] holds neither NaN nor infinity."""
+    for b in range(len(queries)):
+        for dim in range(queries.shape[1]):
+            if not np.isfinite(queries[b, dim]):
+                return False
+    return True
+
+
+@compiled
 def read(
     keys: Floats,
     values: Floats,
+    size: Longs,
+    queries: Floats,  # [B, dims]
+    neighbours: int,
+    delta: float,
+    inverse: bool,
+    exact: bool,
+    out: Floats,  # [B, actions]
+) -> bool:
+    """Read every query in every table; False, and nothing read, if a query is not finite."""
+    if not all_finite(queries):
+        return False
+    reading = Reading(neighbours, delta, inverse, exact)
+    actions, capacity = values.shape
+    distances = np.empty(neighbours, np.float32)
+    slots = np.empty(neighbours, np.int32)
+    for b in range(len(queries)):
+        for action in range(actions):
+            found = search_table(keys, action, size[action], capacity, queries[b], distances, slots)
+            out[b, action] = weighted_mean(values[action], distances, slots, found, reading)
+    return True
+
+
+@compiled
+def read_and_touch(
+    keys: Floats,
+    values: Floats,
+    size: Longs,
     ranks: Doubles,
     heap: Ints,
     place: Ints,
-    size: Longs,
     clock: Longs,
     queries: Floats,  # [B, dims]
     neighbours: int,
     delta: float,
     inverse: bool,
     exact: bool,
-    touch: bool,
     out: Floats,  # [B, actions]
 ) -> bool:
-    """Read every query in every table; False, and nothing read or touched, if a query is not finite."""
-    for query in queries.flat:
-        if not np.isfinite(query):
-            return False
+    """As `read`, and the rank of every entry read becomes the time: one tick of the clock per query."""
+    if not all_finite(queries):
+        return False
+    reading = Reading(neighbours, delta, inverse, exact)
     actions, capacity = values.shape
     distances = np.empty(neighbours, np.float32)
     slots = np.empty(neighbours, np.int32)
     for b in range(len(queries)):
-        if touch:
-            clock[0] += 1
+        clock[0] += 1
         for action in range(actions):
             found = search_table(keys, action, size[action], capacity, queries[b], distances, slots)
-            out[b, action] = weighted_mean(values[action], distances, slots, found, delta, inverse, exact)
-            if touch:
-                for i in range(found):
-                    ranks[action, slots[i]] = clock[0]
-                    order.restore(heap[action], place[action], ranks[action], size[action], slots[i])
+            out[b, action] = weighted_mean(values[action], distances, slots, found, reading)
+            for i in range(found):
+                ranks[action, slots[i]] = clock[0]
+                order.restore(heap[action], place[action], ranks[action], size[action], slots[i])
     return True
 
 

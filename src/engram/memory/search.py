@@ -1,6 +1,6 @@
 """Exact k-nearest-neighbour search by squared Euclidean distance.
 
-The keys of a table lie in blocks of `LANES` entries, and within a block dimension by dimension:
+The keys of a table lie in blocks of `lanes(dims)` entries, and within a block dimension by dimension:
 
     block 0: x₀ of 64 entries, x₁ of 64 entries, …   block 1: …   last block: as wide as what is left
 
@@ -11,30 +11,40 @@ byte is padding. All tables follow one another in one array.
 import numpy as np
 
 from engram.compiling import compiled
-from engram.typing import Floats, Ints
+from engram.typing import Floats, Ints, Whole
 
-LANES = 64  # entries per block
+BLOCK = 4096  # numbers per block, about: half of what the first-level cache holds
+LANES = 64  # entries per block at least
+GROUP = 32  # entries of which one look tells whether any is near
 STRIDE = 32  # dimensions between two looks at whether a block can still hold a neighbour
+
+
+@compiled
+def lanes(dims: int) -> int:
+    """Entries per block."""
+    return max(LANES, BLOCK // dims // LANES * LANES)
 
 
 @compiled
 def get_keys(keys: Floats, table: int, capacity: int, out: Floats) -> None:
     """Copy the first entries' keys out of their blocks, a row each."""
     dims = out.shape[1]
+    step = lanes(dims)
     for slot in range(len(out)):
-        first = slot // LANES * LANES
-        width = min(LANES, capacity - first)
+        first = slot // step * step
+        width = min(step, capacity - first)
         block = keys[(table * capacity + first) * dims :]
         for dim in range(dims):
             out[slot, dim] = block[dim * width + slot - first]
 
 
 @compiled
-def blend_key(keys: Floats, table: int, slot: int, capacity: int, key: Floats, weight: float) -> None:
+def blend_key(keys: Floats, table: int, slot: Whole, capacity: int, key: Floats, weight: float) -> None:
     """c ← c + w (s − c); a weight of 1 puts the key there as it is."""
     dims = len(key)
-    first = slot // LANES * LANES
-    width = min(LANES, capacity - first)
+    step = lanes(dims)
+    first = slot // step * step
+    width = min(step, capacity - first)
     block = keys[(table * capacity + first) * dims :]
     for dim in range(dims):
         place = dim * width + slot - first
@@ -45,10 +55,20 @@ def blend_key(keys: Floats, table: int, slot: int, capacity: int, key: Floats, w
 
 
 @compiled
-def block_distances(block: Floats, query: Floats, bound: float, out: Floats) -> bool:
+def any_within(distances: Floats, bound: np.float32) -> bool:
+    """Whether any distance does not exceed the bound, by a count that needs no branches."""
+    within = np.int32(0)
+    for lane in range(len(distances)):
+        within += np.int32(distances[lane] <= bound)
+    return bool(within > 0)
+
+
+@compiled
+def block_distances(block: Floats, query: Floats, bound: np.float32, out: Floats) -> bool:
     """Squared distances of one block's entries to the query; False as soon as all of them exceed the bound.
 
-    The differences are taken directly, so that d² is 0 for an equal key only. Partial sums of squares never
+    The differences are taken directly, so that d² is 0 for an equal key only (or for one so near that the
+    square of the difference is below the smallest float32). Partial sums of squares never
     fall, in floating point neither, so giving up early is exact.
     """
     dims = len(query)
@@ -77,10 +97,7 @@ def block_distances(block: Floats, query: Floats, bound: float, out: Floats) -> 
                 d0 = x0[lane] - q0
                 out[lane] = out[lane] + d0 * d0
             done += 1
-        within = np.int32(0)
-        for lane in range(width):
-            within += np.int32(out[lane] <= bound)
-        if within == 0:
+        if done < dims and not any_within(out, bound):
             return False
     return True
 
@@ -95,27 +112,32 @@ def search_table(
     """
     wanted = len(slots)
     dims = len(query)
+    step = lanes(dims)
     found = 0
     bound = np.float32(np.inf)
-    scratch = np.empty(LANES, np.float32)
-    for first in range(0, size, LANES):
-        width = min(LANES, capacity - first)
+    scratch = np.empty(step, np.float32)
+    for first in range(0, size, step):
+        width = min(step, capacity - first)
         start = (table * capacity + first) * dims
-        block = keys[start : start + width * dims]
-        if not block_distances(block, query, bound, scratch[:width]):
+        if not block_distances(keys[start : start + width * dims], query, bound, scratch[:width]):
             continue
-        for lane in range(min(width, size - first)):
-            distance = scratch[lane]
-            if found == wanted and distance >= bound:
+        used = min(width, size - first)
+        for group in range(0, used, GROUP):
+            near = scratch[group : min(group + GROUP, used)]
+            if not any_within(near, bound):
                 continue
-            place = min(found, wanted - 1)
-            while place > 0 and distances[place - 1] > distance:
-                distances[place] = distances[place - 1]
-                slots[place] = slots[place - 1]
-                place -= 1
-            distances[place] = distance
-            slots[place] = first + lane
-            found = min(found + 1, wanted)
-            if found == wanted:
-                bound = distances[wanted - 1]
+            for lane in range(len(near)):
+                distance = near[lane]
+                if found == wanted and distance >= bound:
+                    continue
+                place = min(found, wanted - 1)
+                while place > 0 and distances[place - 1] > distance:
+                    distances[place] = distances[place - 1]
+                    slots[place] = slots[place - 1]
+                    place -= 1
+                distances[place] = distance
+                slots[place] = first + group + lane
+                found = min(found + 1, wanted)
+                if found == wanted:
+                    bound = distances[wanted - 1]
     return found

@@ -4,24 +4,29 @@ Canonical bytes: C order, little-endian, −0 as 0. The hash has no secret and n
 same name in every run and every file.
 """
 
+import sys
+
 import numpy as np
 from xxhash import xxh64_intdigest
 
 from engram.typing import Array, States
 
 HASH_NAME = "xxh64"
+LITTLE_ENDIAN = sys.byteorder == "little"
 
 
-def canonical_bytes(observation: Array) -> bytes:
-    """The observation's bytes, the same for equal observations on every machine."""
+def canonical(observation: Array) -> Array:
+    """An equal array whose bytes are the same on every machine."""
     if observation.dtype.kind == "f":
-        observation = observation + observation.dtype.type(0)  # −0 + 0 = 0
-    return observation.astype(observation.dtype.newbyteorder("<"), copy=False).tobytes()
+        observation = observation + 0.0  # −0 + 0 = 0; a Python float leaves the dtype alone
+    if not (observation.dtype.isnative and LITTLE_ENDIAN):
+        observation = observation.astype(observation.dtype.newbyteorder("<"))
+    return np.ascontiguousarray(observation)
 
 
 def state_of(observation: Array, *, seed: int = 0) -> int:
     """The state that an observation shows; with a seed, a number that differs between seeds."""
-    return xxh64_intdigest(canonical_bytes(observation), seed)
+    return xxh64_intdigest(canonical(observation).data, seed)
 
 
 def states_of(observations: Array) -> States:

@@ -7,7 +7,7 @@ import numpy as np
 from engram.compiling import compiled
 from engram.memory import index, order
 from engram.memory.search import blend_key
-from engram.typing import Doubles, Floats, Ints, Longs, States
+from engram.typing import Doubles, Floats, Ints, Longs, States, Whole
 
 
 class Tables(NamedTuple):
@@ -42,7 +42,7 @@ def new_tables(actions: int, capacity: int, dims: int) -> Tables:
 
 
 @compiled
-def store(tables: Tables, table: int, slot: int, key: Floats, value: float, state: np.uint64) -> None:
+def store(tables: Tables, table: int, slot: Whole, key: Floats, value: float, state: np.uint64) -> None:
     """Put a state into a slot: the next free one, or one whose entry is forgotten."""
     capacity = tables.values.shape[1]
     states = tables.states[table]
@@ -57,7 +57,7 @@ def store(tables: Tables, table: int, slot: int, key: Floats, value: float, stat
 
 
 @compiled
-def merge(tables: Tables, table: int, slot: int, key: Floats, value: float, weight: float) -> None:
+def merge(tables: Tables, table: int, slot: Whole, key: Floats, value: float, weight: float) -> None:
     """Move an entry towards a state: c ← c + w (s − c), Q ← Q + w (R − Q)."""
     blend_key(tables.keys, table, slot, tables.values.shape[1], key, weight)
     old = np.float64(tables.values[table, slot])
@@ -65,7 +65,7 @@ def merge(tables: Tables, table: int, slot: int, key: Floats, value: float, weig
 
 
 @compiled
-def update(tables: Tables, table: int, slot: int, key: Floats, value: float, step: float) -> None:
+def update(tables: Tables, table: int, slot: Whole, key: Floats, value: float, step: float) -> None:
     """Renew a state met before: its best return (step 0), or a step towards the return and the newer key."""
     old = np.float64(tables.values[table, slot])
     if step == 0:

@@ -1,7 +1,7 @@
 """Evaluation: greedy episodes from fixed starts, side by side, that leave the agent as it was."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, overload
 
 import numpy as np
 
@@ -59,6 +59,30 @@ def play_episodes(
                 del playing[i]
                 begin(i)
     return returns, lengths
+
+
+@overload
+def evaluate_policy(
+    agent: Predictor,
+    env: EnvLike,
+    n_eval_episodes: int = 10,
+    *,
+    deterministic: bool = True,
+    return_episode_rewards: Literal[False] = False,
+    seed: int | None = None,
+) -> tuple[float, float]: ...
+
+
+@overload
+def evaluate_policy(
+    agent: Predictor,
+    env: EnvLike,
+    n_eval_episodes: int = 10,
+    *,
+    deterministic: bool = True,
+    return_episode_rewards: Literal[True],
+    seed: int | None = None,
+) -> tuple[list[float], list[int]]: ...
 
 
 def evaluate_policy(

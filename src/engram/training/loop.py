@@ -25,6 +25,9 @@ class Learner(Protocol):
         """Take in what followed the action."""
 
 
+COUNTERS = ("step", "game", "episode", "total", "length")
+
+
 @dataclass
 class LoopState:
     """All that the loop must remember. A game lasts from one reset of the environment to the next."""
@@ -40,17 +43,16 @@ class LoopState:
 
     def state_dict(self) -> dict[str, Any]:
         """Everything, as plain data and arrays."""
-        state = {"step": self.step, "game": self.game, "episode": self.episode}
-        state |= {"total": self.total, "length": self.length}
-        arrays = {"actions": np.array(self.actions, np.int32)}
+        state: dict[str, Any] = {name: getattr(self, name) for name in COUNTERS}
+        state["actions"] = np.array(self.actions, np.int32)
         if self.observation is not None:
-            arrays["observation"] = self.observation.copy()
-        return state | arrays
+            state["observation"] = self.observation.copy()
+        return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take back what `state_dict` gave."""
-        self.step, self.game, self.episode = state["step"], state["game"], state["episode"]
-        self.total, self.length = state["total"], state["length"]
+        for name in COUNTERS:
+            setattr(self, name, state[name])
         self.actions = state["actions"].tolist()
         self.observation = state.get("observation")
 

@@ -2,7 +2,7 @@
 
 from time import monotonic
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -16,9 +16,16 @@ LINE_SECONDS = 10.0  # between two lines when there is no terminal
 class Watched(Protocol):
     """What the bar shows of an agent."""
 
-    name: Any
-    steps: Any
-    epsilon: Any
+    @property
+    def name(self) -> str:
+        """Of the algorithm."""
+
+    @property
+    def steps(self) -> int:
+        """Taken so far."""
+
+    def epsilon_at(self, step: int) -> float:
+        """The probability of a random action at a step."""
 
 
 class ProgressBar:
@@ -79,7 +86,7 @@ class ProgressBar:
         self._last_time, self._last_step = now, step
         parts = [
             f"{rate:,.0f} steps/s",
-            f"ε {self._agent.epsilon(step):.3f}",
+            f"ε {self._agent.epsilon_at(step):.3f}",
             f"return {self._last_return}",
             f"evaluation {self._last_evaluation}",
         ]

@@ -70,7 +70,5 @@ def get_strategy(spec: str | Strategy) -> Strategy:
         except ValueError:
             raise InvalidInputError(f"{spec!r}: expected {key}=NUMBER, got {option!r}") from None
         if key not in known:
-            raise InvalidInputError(
-                f"{spec!r}: {name} has no option {key!r}; it has: {', '.join(known) or 'none'}"
-            )
+            raise InvalidInputError(f"{spec!r}: {name} has no option {key!r}; it has: {', '.join(known) or 'none'}")
     return STRATEGIES[name](**settings)

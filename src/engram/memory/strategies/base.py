@@ -6,7 +6,7 @@ from dataclasses import asdict, is_dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from engram.compiling import compiled
-from engram.typing import Doubles, Longs
+from engram.typing import Doubles, Longs, Whole
 
 APPEND, REPLACE, BLEND = 0, 1, 2
 
@@ -17,7 +17,7 @@ class Decision(NamedTuple):
     """What becomes of a state; made by `append`, `replace` and `blend`."""
 
     kind: int
-    slot: int
+    slot: Whole
     weight: float
 
 
@@ -28,13 +28,13 @@ def append() -> Decision:
 
 
 @compiled
-def replace(slot: int) -> Decision:
+def replace(slot: Whole) -> Decision:
     """Forget the entry in this slot and store the state there."""
     return Decision(REPLACE, slot, 1.0)
 
 
 @compiled
-def blend(slot: int, weight: float) -> Decision:
+def blend(slot: Whole, weight: float) -> Decision:
     """Merge the state into an entry: c ← c + w (s − c), Q ← Q + w (R − Q)."""
     return Decision(BLEND, slot, weight)
 
@@ -48,11 +48,11 @@ class Write(NamedTuple):
     writes: int  # writes that found this table full, this one not counted
     value: float  # R, the return to store
     estimate: float  # Q(s, a) just before the write; for a state met before, its stored value
-    nearest: int  # slot of the nearest entry
+    nearest: Whole  # slot of the nearest entry
     distance: float  # its d²
     nearest_value: float
     nearest_rank: float  # built-in strategies: the number they keep of it
-    lowest: int  # built-in strategies: the slot with the lowest rank
+    lowest: Whole  # built-in strategies: the slot with the lowest rank
     lowest_rank: float
 
 

@@ -1,54 +1,77 @@
-"""The compiled rules of all built-in strategies behind one name each."""
+"""The compiled rules of all built-in strategies, behind one name each."""
+
+from typing import NamedTuple
 
 from engram.compiling import compiled
 from engram.memory.strategies import dkm, kmeans, lru, rew, sur
-from engram.memory.strategies.base import Decision, Write
+from engram.memory.strategies.base import BuiltIn, Decision, Write
 
 LRU = lru.LeastRecentlyUsed.code
 REW = rew.MaximiseRewards.code
 SUR = sur.MaximiseSurprise.code
 KMEANS = kmeans.KMeans.code
 
-Settings = tuple[float, float]
+
+class Rules(NamedTuple):
+    """A built-in strategy, as kernels see it."""
+
+    code: int
+    settings: tuple[float, float]
+    needs_nearest: bool
+    needs_estimate: bool
+    clusters: bool
+    ordered: bool
+
+
+def rules_of(strategy: BuiltIn) -> Rules:
+    """What the kernels must know of a strategy."""
+    return Rules(
+        strategy.code,
+        strategy.settings(),
+        strategy.needs_nearest,
+        strategy.needs_estimate,
+        strategy.clusters,
+        strategy.ordered,
+    )
 
 
 @compiled
-def stored(code: int, write: Write, settings: Settings) -> float:
+def rank_stored(rules: Rules, write: Write) -> float:
     """The rank of an entry that was just stored."""
-    if code == LRU:
-        return lru.stored(write, settings)
-    if code == REW:
-        return rew.stored(write, settings)
-    if code == SUR:
-        return sur.stored(write, settings)
-    if code == KMEANS:
-        return kmeans.stored(write, settings)
-    return dkm.stored(write, settings)
+    if rules.code == LRU:
+        return lru.stored(write, rules.settings)
+    if rules.code == REW:
+        return rew.stored(write, rules.settings)
+    if rules.code == SUR:
+        return sur.stored(write, rules.settings)
+    if rules.code == KMEANS:
+        return kmeans.stored(write, rules.settings)
+    return dkm.stored(write, rules.settings)
 
 
 @compiled
-def renewed(code: int, rank: float, value: float, write: Write, settings: Settings) -> float:
+def rank_renewed(rules: Rules, rank: float, value: float, write: Write) -> float:
     """The rank of an entry that was just met again or blended into."""
-    if code == LRU:
-        return lru.renewed(rank, value, write, settings)
-    if code == REW:
-        return rew.renewed(rank, value, write, settings)
-    if code == SUR:
-        return sur.renewed(rank, value, write, settings)
-    if code == KMEANS:
-        return kmeans.renewed(rank, value, write, settings)
-    return dkm.renewed(rank, value, write, settings)
+    if rules.code == LRU:
+        return lru.renewed(rank, value, write, rules.settings)
+    if rules.code == REW:
+        return rew.renewed(rank, value, write, rules.settings)
+    if rules.code == SUR:
+        return sur.renewed(rank, value, write, rules.settings)
+    if rules.code == KMEANS:
+        return kmeans.renewed(rank, value, write, rules.settings)
+    return dkm.renewed(rank, value, write, rules.settings)
 
 
 @compiled
-def when_full(code: int, write: Write, settings: Settings) -> Decision:
+def when_full(rules: Rules, write: Write) -> Decision:
     """What becomes of a state that finds its table full."""
-    if code == LRU:
-        return lru.when_full(write, settings)
-    if code == REW:
-        return rew.when_full(write, settings)
-    if code == SUR:
-        return sur.when_full(write, settings)
-    if code == KMEANS:
-        return kmeans.when_full(write, settings)
-    return dkm.when_full(write, settings)
+    if rules.code == LRU:
+        return lru.when_full(write, rules.settings)
+    if rules.code == REW:
+        return rew.when_full(write, rules.settings)
+    if rules.code == SUR:
+        return sur.when_full(write, rules.settings)
+    if rules.code == KMEANS:
+        return kmeans.when_full(write, rules.settings)
+    return dkm.when_full(write, rules.settings)

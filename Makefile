@@ -1,0 +1,52 @@
+# Everything happens in .venv, with the versions of constraints.txt. `make demo` and `make test` each set it up.
+PYTHON ?= python3
+BIN := .venv/bin
+KERNELS := $(shell find src/engram -name '*.py')
+
+.PHONY: help setup demo test test-slow lint bench results clean
+
+help:
+	@echo "make demo       four ways to forget, side by side, in about a minute: see runs/demo/index.html"
+	@echo "make test       lint, type-check and test"
+	@echo "make test-slow  the tests that take minutes"
+	@echo "make bench      speed beside FAISS, the bare environment and Stable-Baselines3"
+	@echo "make results    rerun what results/ holds"
+	@echo "make setup      only the virtual environment"
+
+setup: .venv/installed .venv/kernels
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Engram needs Python 3.11 or newer")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+# numba does not notice an edit in a file that a cached kernel imports, so any edit clears its caches
+.venv/kernels: $(KERNELS) .venv/installed
+	find src tests -name '*.nb[ic]' -delete
+	touch $@
+
+demo: setup
+	$(BIN)/python examples/demo.py
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/pytest -n 2
+
+test-slow: setup
+	$(BIN)/pytest -m slow
+
+bench: setup
+	$(BIN)/python benchmarks/read.py
+	$(BIN)/python benchmarks/train.py
+
+results: setup
+	$(BIN)/python results/cartpole-mfec-500/make.py
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find src tests -name '__pycache__' -prune -exec rm -rf {} +

@@ -1,0 +1,231 @@
+"""Four ways to forget, side by side: MFEC balances CartPole with a memory of 50 states per action.
+
+Trains every strategy from a few seeds on all cores, prints what came out, and writes a page with the learning
+curves. Run again, it takes the finished runs as they are and makes the report anew.
+"""
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import tyro
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from engram import checks
+from engram.agents.mfec import MFECConfig
+from engram.errors import EngramError
+from engram.report import page
+from engram.report.curves import BAND, Curve, learning_curves, save
+from engram.report.scores import Scores, in_words
+from engram.report.style import label, looks
+from engram.studies.runner import Outcome, run_all
+from engram.training.files import write_atomically
+from engram.training.run import LAST_EVALUATIONS, Run, RunFolder
+
+ENV = "CartPole-v1"
+STRATEGIES = ("lru", "kmeans", "dkm", "dkm:decay=0.1")
+BEST_RETURN = 500  # of CartPole-v1, which ends an episode after 500 steps
+EVALUATION_INTERVAL_STEPS = 500
+HEADER = ("strategy", "score", "lowest", "highest")
+
+
+@dataclass(frozen=True)
+class Demo:
+    """Compare four storage strategies of MFEC on CartPole at a small memory."""
+
+    out: Path = Path("runs/demo")  # folder of the runs and the report
+    seeds: int = 5  # runs of each strategy, with the seeds 0, 1, …
+    steps: int = 15_000  # of training in each run
+    capacity: int = 50  # entries per action
+    jobs: int = os.cpu_count() or 1  # runs at a time
+
+    def __post_init__(self) -> None:
+        checks.at_least("seeds", self.seeds, 1)
+        checks.at_least("steps", self.steps, EVALUATION_INTERVAL_STEPS)
+
+    def runs(self) -> dict[str, list[Run]]:
+        """The runs of each strategy, by its label, in order of their seeds."""
+        runs: dict[str, list[Run]] = {}
+        for seed in range(self.seeds):
+            for strategy in STRATEGIES:
+                settings = MFECConfig(strategy=strategy, capacity=self.capacity, seed=seed)
+                run = Run("mfec", ENV, settings, self.steps, EVALUATION_INTERVAL_STEPS)
+                runs.setdefault(strategy_label(run), []).append(run)
+        return runs
+
+    def command(self) -> str:
+        """What to type to get the same again."""
+        options = ("out", "seeds", "steps", "capacity")
+        words = [word for name in options for word in (f"--{name}", str(getattr(self, name)))]
+        return shlex.join(["python", "examples/demo.py", *words])
+
+
+def strategy_of(run: Run) -> Mapping[str, Any]:
+    """A run's strategy as its config tells it."""
+    return dict(run.settings.to_json()["strategy"])
+
+
+def strategy_label(run: Run) -> str:
+    """The strategy's name in tables and figures."""
+    return label(strategy_of(run))
+
+
+class Watch:
+    """Runs done and left, and what the last one scored: a bar in a terminal, plain lines elsewhere."""
+
+    def __init__(self, total: int, console: Console) -> None:
+        self._console = console
+        self._done = self._reused = 0
+        self._total = total
+        self._progress = Progress(
+            TextColumn("[bold]runs"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[last]}"),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._progress.add_task("", total=total, last="starting; the first time, compiling")
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+        if kind is None and self._reused:
+            self._console.print(f"{self._reused} of {self._total} runs were finished before and are reused")
+
+    def __call__(self, outcome: Outcome) -> None:
+        """Take in one more run."""
+        self._done += 1
+        self._reused += outcome.reused
+        score = "failed" if outcome.result is None else f"score {outcome.result['score']:.1f}"
+        last = f"{strategy_label(outcome.run)}, seed {outcome.run.settings.seed}: {score}"
+        self._progress.update(self._task, advance=1, last=last)
+        if not self._console.is_terminal and not outcome.reused:
+            self._console.print(f"{self._done}/{self._total} runs · {last}")
+
+
+def row(scores: Scores) -> tuple[str, ...]:
+    """A strategy's line of the table."""
+    return scores.label, str(scores), f"{min(scores.values):.1f}", f"{max(scores.values):.1f}"
+
+
+def how_it_was_made(demo: Demo, runs: Sequence[Run]) -> dict[str, str]:
+    """The protocol, and the versions and machines that the runs' own files name."""
+    metas = [json.loads((demo.out / run.id / "meta.json").read_text()) for run in runs]
+    versions = {f"{name} {number}" for meta in metas for name, number in meta["versions"].items()}
+    pythons = {f"Python {meta['python']}" for meta in metas}
+    evaluation = f"{runs[0].evaluation_episodes} greedy episodes every {EVALUATION_INTERVAL_STEPS} steps"
+    return {
+        "Environment": ENV,
+        "Agent": f"MFEC, {demo.capacity} entries per action; the rest: Agostinelli et al. (2019), Table 4",
+        "Seeds": ", ".join(map(str, range(demo.seeds))),
+        "Training": f"{demo.steps:,} steps per run, {len(runs)} runs",
+        "Evaluation": evaluation,
+        "Time": f"{sum(meta['seconds'] for meta in metas):.0f} s, summed over the runs",
+        "Versions": ", ".join(sorted(versions) + sorted(pythons)),
+        "Machine": ", ".join(sorted({meta["platform"] for meta in metas})),
+    }
+
+
+def write_report(demo: Demo, runs: Mapping[str, Sequence[Run]], scores: Sequence[Scores]) -> Path:
+    """Draw the curves and write the page; return its path."""
+    look = looks(strategy_of(group[0]) for group in runs.values())
+    curves = [Curve.read(name, [demo.out / run.id for run in group]) for name, group in runs.items()]
+    episodes = next(iter(runs.values()))[0].evaluation_episodes
+    figure = learning_curves(curves, look, y_label=f"Return (mean of {episodes} greedy episodes)")
+    svg = save(figure, demo.out / "learning_curves").svg.read_text()
+    caption = f"Return of evaluations during training; {BEST_RETURN} is the most that an episode can give. "
+    lines = f"Lines: mean over {demo.seeds} seeds; bands: {BAND}." if demo.seeds > 1 else "One seed each."
+    written = page.Page(
+        title=f"MFEC on CartPole with {demo.capacity} states per action: four ways to forget",
+        found=[" ".join(in_words(scores))],
+        figure=svg,
+        caption=caption + lines,
+        tables=[
+            page.Table(
+                "Scores",
+                HEADER,
+                [row(each) for each in scores],
+                colours=[look[each.label].colour for each in scores],
+                note=f"A run's score is the mean return of its last {LAST_EVALUATIONS} evaluations. "
+                "Score: mean ± standard deviation (ddof 1) over seeds; lowest and highest: of a seed.",
+            ),
+            page.Table(
+                "Scores by seed",
+                ("seed", *(each.label for each in scores)),
+                [(str(seed), *(f"{each.values[seed]:.1f}" for each in scores)) for seed in range(demo.seeds)],
+            ),
+        ],
+        made=how_it_was_made(demo, [run for group in runs.values() for run in group]),
+        commands=[demo.command()],
+    )
+    path = demo.out / "index.html"
+    write_atomically(path, written.html().encode())
+    return path
+
+
+def show(demo: Demo, runs: Mapping[str, Sequence[Run]], scores: Sequence[Scores], console: Console) -> None:
+    """Print the table, what it says, and what to do next."""
+    table = Table()
+    for name in HEADER:
+        table.add_column(name, justify="left" if name == "strategy" else "right")
+    for each in scores:
+        table.add_row(*row(each))
+    console.print(f"[bold]MFEC on {ENV}[/bold], {demo.capacity} entries per action, {demo.steps:,} steps")
+    console.print(table)
+    over = f"mean ± standard deviation over {demo.seeds} seeds" if demo.seeds > 1 else "one seed"
+    console.print(f"score: mean return of a run's last {LAST_EVALUATIONS} evaluations; {over}", style="dim")
+    console.print("\n" + "\n".join(in_words(scores)))
+    best = max(scores, key=lambda each: each.mean)
+    run = runs[best.label][best.values.index(max(best.values))]
+    folder = RunFolder(demo.out / run.id)
+    size = folder.model_file.stat().st_size / 1000
+    console.print(f"The model of {best.label}, seed {run.settings.seed}, is a file of {size:.1f} kB.")
+    console.print("\nWhat to try next:", style="bold")
+    for what, how in (
+        ("evaluate the best run", f"engram eval {folder.path}"),
+        ("train another strategy", f"engram train mfec --strategy sur --capacity {demo.capacity}"),
+        ("read how they forget", "docs/strategies.md"),
+        ("see the learning curves", f"open {demo.out / 'index.html'} in a browser"),
+    ):
+        console.print(f"  {what:26}{how}", soft_wrap=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Train, report and print; return the exit code."""
+    console = Console(highlight=False)
+    try:
+        demo = tyro.cli(Demo, prog="demo.py", args=arguments)
+        runs = demo.runs()
+        every = [run for group in runs.values() for run in group]
+        with Watch(len(every), console) as watch:
+            results = run_all(every, demo.out, jobs=demo.jobs, callback=watch)
+        scores = [Scores(name, tuple(results[run.id]["score"] for run in group)) for name, group in runs.items()]
+        write_report(demo, runs, scores)
+        show(demo, runs, scores, console)
+    except EngramError as error:
+        Console(stderr=True, highlight=False).print(f"[bold red]error:[/bold red] {error}", soft_wrap=True)
+        return 2
+    except KeyboardInterrupt:
+        console.print("interrupted; finished runs are kept, and the same command goes on from there")
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,153 @@
+"""The command line: `engram train`, `engram eval`."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import numpy as np
+import tyro
+from rich.console import Console
+from tyro.conf import Positional, arg
+
+import engram
+from engram.agents import AGENTS
+from engram.agents.mfec import MFECConfig
+from engram.errors import EngramError
+from engram.training.evaluation import evaluate_policy
+from engram.training.progress import ProgressBar
+from engram.training.run import Run, RunFolder
+
+HELP = """usage: engram [-h] [--version] COMMAND …
+
+Episodic control: reinforcement learning that acts by looking up similar past states in a small memory.
+
+commands:
+  train mfec    train an agent and write everything about the run to a folder
+  eval          play episodes with a trained agent and report its returns
+
+`engram COMMAND --help` lists a command's options. To begin with:
+  engram train mfec --env CartPole-v1 --strategy dkm --capacity 50 --out runs/first
+  engram eval runs/first
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """Train an agent and write everything about the run to a folder."""
+
+    agent: ClassVar[str]
+
+    env: str = "CartPole-v1"  # id of a Gymnasium environment, e.g. Acrobot-v1, engram/OpenRoom-v0
+    steps: int = 15_000  # of training
+    out: Path | None = None  # the run's folder; by default runs/ and the run's id
+    evaluation_interval_steps: int = 500  # between two evaluations
+    evaluation_episodes: int = 10  # greedy episodes per evaluation, always from the same starts
+    progress: bool = True  # show how far it is
+
+    def run(self) -> Run:
+        """The run that these options describe."""
+        config = AGENTS[self.agent].Config
+        return Run(
+            self.agent,
+            self.env,
+            config(**{field.name: getattr(self, field.name) for field in fields(config)}),
+            self.steps,
+            self.evaluation_interval_steps,
+            self.evaluation_episodes,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainMFEC(MFECConfig, Training):
+    """Train MFEC, model-free episodic control, and write everything about the run to a folder."""
+
+    agent: ClassVar[str] = "mfec"
+
+    strategy: str = "lru"  # what is forgotten: lru, rew, sur, kmeans, dkm; options: dkm:decay=0.3
+
+    def __post_init__(self) -> None:
+        """Leave checking to `run`, whose messages are not framed as errors of parsing."""
+
+
+@dataclass(frozen=True)
+class Eval:
+    """Play episodes with a trained agent and report its returns."""
+
+    run: Positional[Path]  # a run's folder, or a model file
+    episodes: int = 10  # how many
+    env: str | None = None  # id of another environment than the one it was trained in
+    seed: int | None = None  # from which the starts are derived; by default the agent's own
+    show: Annotated[bool, arg(aliases=["-v"])] = False  # list every episode
+
+
+def train(options: Training, console: Console) -> None:
+    """Carry out `engram train`."""
+    run = options.run()
+    folder = RunFolder(options.out or Path("runs") / run.id)
+    agent = run.make_agent()
+    folder.claim(run)
+    result = folder.result
+    if result is not None:
+        console.print(f"{folder.path} is finished already")
+    elif options.progress:
+        with ProgressBar(agent, run.steps) as bar:
+            result = folder.record(run, agent, (bar,))
+    else:
+        result = folder.record(run, agent)
+    score = "none, as the run is shorter than the evaluation interval"
+    if result["score"] is not None:
+        score = f"[bold]{result['score']:.1f}[/bold], the mean of the last evaluations"
+    console.print(f"{run.id}: score {score}")
+    console.print(f"everything about it is in {folder.path}; try: engram eval {folder.path}")
+
+
+def evaluate(options: Eval, console: Console) -> None:
+    """Carry out `engram eval`."""
+    file = RunFolder(options.run).model_file if options.run.is_dir() else options.run
+    agent = engram.load(file, options.env)
+    returns, lengths = evaluate_policy(
+        agent,
+        options.env or agent.describe()["env"],
+        options.episodes,
+        seed=options.seed,
+        return_episode_rewards=True,
+    )
+    if options.show:
+        for number, (total, length) in enumerate(zip(returns, lengths, strict=True)):
+            console.print(f"episode {number}: return {total:g} in {length} steps")
+    console.print(
+        f"return [bold]{np.mean(returns):.1f} ± {np.std(returns):.1f}[/bold] over {options.episodes} episodes "
+        f"(lowest {min(returns):g}, highest {max(returns):g})"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; return its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    console = Console(highlight=False, soft_wrap=True)
+    match words:
+        case [] | ["-h" | "--help", *_] | ["train"] | ["train", "-h" | "--help"]:
+            print(HELP, end="")
+            return 0
+        case ["--version", *_]:
+            print(f"engram {engram.__version__}")
+            return 0
+    try:
+        match words:
+            case ["train", "mfec", *options]:
+                train(tyro.cli(TrainMFEC, prog="engram train mfec", args=options), console)
+            case ["eval", *options]:
+                evaluate(tyro.cli(Eval, prog="engram eval", args=options), console)
+            case _:
+                print(f"engram: unknown command {' '.join(words[:2])!r}\n\n{HELP}", end="", file=sys.stderr)
+                return 2
+    except EngramError as error:
+        Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]error:[/bold red] {error}")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

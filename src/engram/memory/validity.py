@@ -1,0 +1,51 @@
+"""Does everything that a memory keeps fit together?"""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from engram.errors import InvalidInputError
+from engram.memory import index, order
+from engram.memory.strategies import BuiltIn, Strategy
+from engram.memory.tables import Tables
+from engram.typing import Doubles
+
+
+def check_tables(tables: Tables, numbers: Mapping[str, Doubles], strategy: Strategy) -> None:
+    """Raise InvalidInputError, naming table and fact, unless every fact holds in every table."""
+    for table in range(len(tables.size)):
+        for fact, holds in _facts(tables, numbers, strategy, table):
+            if not holds:
+                raise InvalidInputError(f"memory is not valid: in table {table} it should hold that {fact}")
+
+
+def _facts(
+    tables: Tables, numbers: Mapping[str, Doubles], strategy: Strategy, table: int
+) -> Iterator[tuple[str, bool]]:
+    """Facts about one table, each sound to compute if those before it hold."""
+    actions, capacity = tables.values.shape
+    size = int(tables.size[table])
+    yield "size is from 0 to the capacity", 0 <= size <= capacity
+    yield "its writes and the clock are not negative", tables.writes[table] >= 0 <= tables.clock[0]
+    values, ranks = tables.values[table, :size], tables.ranks[table, :size]
+    states, buckets = tables.states[table, :size], tables.buckets[table]
+    keys = tables.keys.reshape(actions, -1)[table]
+    yield "keys are finite", bool(np.isfinite(keys).all())
+    yield "values are finite", bool(np.isfinite(values).all())
+    yield "ranks are finite", bool(np.isfinite(ranks).all())
+    for name, column in numbers.items():
+        yield f"{name} is finite", bool(np.isfinite(column[table, :size]).all())
+    yield "no state is stored twice", strategy.clusters or len(np.unique(states)) == size
+    slots = np.arange(size)
+    held = np.sort(buckets[buckets != index.EMPTY])
+    yield "the index holds every slot once", np.array_equal(held, slots)
+    found = np.array([index.find(buckets, tables.states[table], state) for state in states], np.int64)
+    yield "the index finds every state", bool((found >= 0).all() and (states[found] == states).all())
+    if isinstance(strategy, BuiltIn) and strategy.ordered:
+        heap, place = tables.heap[table, :size], tables.place[table]
+        yield "the order holds every slot once", np.array_equal(np.sort(heap), slots)
+        yield "the order knows where each slot stands", bool((place[heap] == slots).all())
+        yield (
+            "no rank is below its parent's in the order",
+            not any(order.goes_before(ranks, heap[child], heap[(child - 1) // 2]) for child in slots[1:]),
+        )

@@ -1,0 +1,1 @@
+"""Many runs: which they are, and how they are carried out."""

@@ -1,0 +1,38 @@
+"""Fixtures that many tests share."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from engram.typing import Floats
+
+
+class Corridor(gymnasium.Env[Floats, np.int64]):
+    """Five cells in a row; going right from the last one pays 1. The simplest thing that can be learned."""
+
+    observation_space = gymnasium.spaces.Box(0, 4, (1,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, length: int = 5) -> None:
+        self.length = length
+        self.cell = 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Floats, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.cell = int(self.np_random.integers(2))
+        return self._observation(), {}
+
+    def step(self, action: Any) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
+        self.cell = max(self.cell + (1 if action == 1 else -1), 0)
+        done = self.cell == self.length
+        return self._observation(), float(done), done, False, {}
+
+    def _observation(self) -> Floats:
+        return np.array([min(self.cell, 4)], np.float32)
+
+
+@pytest.fixture
+def corridor() -> type[Corridor]:
+    return Corridor
