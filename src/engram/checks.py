@@ -11,7 +11,12 @@ from engram.errors import InvalidInputError
 
 def at_least(name: str, value: Any, lowest: int) -> int:
     """A whole number that is not below the lowest."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or value != np.floor(value):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float | np.number)
+        or not np.isfinite(value)
+        or value != np.floor(value)
+    ):
         raise InvalidInputError(f"{name} must be a whole number, got {value!r}")
     if value < lowest:
         raise InvalidInputError(f"{name} must be at least {lowest}, got {value}")

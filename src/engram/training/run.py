@@ -116,12 +116,13 @@ class RunFolder:
         config = _as_json(run.to_json())
         if self._config.exists():
             theirs = self._config.read_text()
-            if theirs != config:
-                raise RunFolderError(
-                    f"{self.path} already holds another run ({json.loads(theirs).get('id', 'unknown')}; this one is "
-                    f"{run.id}); choose another folder with --out"
-                )
-        elif self.path.is_dir() and any(self.path.iterdir()):
+            if theirs == config:
+                return
+            raise RunFolderError(
+                f"{self.path} already holds another run ({json.loads(theirs).get('id', 'unknown')}; this one is "
+                f"{run.id}); choose another folder with --out"
+            )
+        elif self.path.is_dir() and any(path.suffix != ".part" for path in self.path.iterdir()):
             raise RunFolderError(f"{self.path} holds files that are not a run; choose another folder with --out")
         elif self.path.exists() and not self.path.is_dir():
             raise RunFolderError(f"{self.path} is a file; choose a folder with --out")
