@@ -45,7 +45,7 @@ bench: setup
 	$(BIN)/python benchmarks/train.py
 
 results: setup
-	$(BIN)/python results/cartpole-mfec-500/make.py
+	$(BIN)/python results/cartpole/make.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

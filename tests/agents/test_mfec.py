@@ -224,6 +224,14 @@ def test_actions_may_begin_anywhere() -> None:
     assert evaluate_policy(agent, Shifted, 5) == (1, 0)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_lru_with_room_for_every_state_solves_the_open_room(seed: int) -> None:
+    agent = MFEC("engram/OpenRoom-v0", strategy="lru", capacity=100, seed=seed).learn(15_500)
+    for _ in range(10):
+        assert evaluate_policy(agent, "engram/OpenRoom-v0", 10) == (1, 0)
+        agent.learn(500)
+
+
 def test_a_truncated_episode_is_written_too() -> None:
     """In the room nothing but the time limit ends the first episodes; their states are stored with return 0."""
     agent = MFEC("engram/OpenRoom-v0", capacity=200, seed=0).learn(100)

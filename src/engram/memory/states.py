@@ -17,11 +17,12 @@ LITTLE_ENDIAN = sys.byteorder == "little"
 
 def canonical(observation: Array) -> Array:
     """An equal array whose bytes are the same on every machine."""
-    if observation.dtype.kind == "f":
+    dtype = observation.dtype
+    if dtype.kind == "f":
         observation = observation + 0.0  # −0 + 0 = 0; a Python float leaves the dtype alone
-    if not (observation.dtype.isnative and LITTLE_ENDIAN):
-        observation = observation.astype(observation.dtype.newbyteorder("<"))
-    return np.ascontiguousarray(observation)
+    if not (LITTLE_ENDIAN and dtype.isnative):
+        observation = observation.astype(dtype.newbyteorder("<"))
+    return observation if observation.flags.c_contiguous else np.ascontiguousarray(observation)
 
 
 def state_of(observation: Array, *, seed: int = 0) -> int:
