@@ -196,10 +196,11 @@ def show(demo: Demo, runs: Mapping[str, Sequence[Run]], scores: Sequence[Scores]
     folder = RunFolder(demo.out / run.id)
     size = folder.model_file.stat().st_size / 1000
     console.print(f"The model of {best.label}, seed {run.settings.seed}, is a file of {size:.1f} kB.")
+    program = os.path.relpath(Path(sys.executable).with_name("engram"))
     console.print("\nWhat to try next:", style="bold")
     for what, how in (
-        ("evaluate the best run", f"engram eval {folder.path}"),
-        ("train another strategy", f"engram train mfec --strategy sur --capacity {demo.capacity}"),
+        ("evaluate the best run", f"{program} eval {folder.path}"),
+        ("train another strategy", f"{program} train mfec --strategy sur --capacity {demo.capacity}"),
         ("read how they forget", "docs/strategies.md"),
         ("see the learning curves", f"open {demo.out / 'index.html'} in a browser"),
     ):

@@ -2,7 +2,7 @@
 
     python results/cartpole/make.py
 
-Runs five strategies from seeds 0–4 (runs/ is reused and resumed) and writes scores.csv and README.md beside this
+Runs five strategies from seeds 0–4 (finished ones in runs/ are reused) and writes scores.csv and README.md beside this
 file. A score is the mean of a run's last ten evaluations.
 """
 
@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from rich.console import Console
 
-from engram.agents import AGENTS
+from engram.agents import get_agent
 from engram.report.style import label
 from engram.studies.runner import Outcome, run_all
 from engram.training.run import Run
@@ -53,17 +53,15 @@ authors published, run with the same protocol from 3 seeds. *Paper*: its Table 1
 """
 
 WHY = {
-    ("mfec", 500, "rew", "paper"): "the authors' rerun code is low here too (33 ± 9). Their code keeps a state again "
-    "each time it comes up in a later episode; ours keeps it once with its best return, as the paper describes MFEC. "
-    "A table that replaces only its lowest return ends up with states from the few longest episodes, near the upright "
-    "start, and knows nothing of the rest.",
+    ("mfec", 500, "rew", "paper"): "the authors' own code, rerun, is as low (33 ± 9), so the paper's figure does not follow from "
+    "its settings; we do not know what made it.",
 }
 
 
 def runs() -> Iterator[tuple[tuple[str, int], str, list[Run]]]:
     """Every cell of the table with its runs."""
     for agent, capacity in RERUN:
-        config = AGENTS[agent].Config
+        config = get_agent(agent).Config
         for strategy in STRATEGIES:
             settings = {"strategy": strategy, "capacity": capacity}
             yield (
@@ -108,11 +106,11 @@ def main() -> None:
                 writer.writerow([agent, capacity, strategy, seed, round(value, 3)])
     ours = {key: Score(float(np.mean(values)), float(np.std(values, ddof=1))) for key, values in scores.items()}
     lines = [HEAD, "| | " + " | ".join(label({"name": name}) for name in STRATEGIES) + " |", "|---" * 6 + "|"]
-    for cell in RERUN:
+    for cell, rerun in RERUN.items():
         agent, capacity = cell
         for name, row in (
             ("ours", [ours[cell, strategy] for strategy in STRATEGIES]),
-            ("rerun", RERUN[cell]),
+            ("rerun", rerun),
             ("paper", PAPER[cell]),
         ):
             lines.append(f"| {agent.upper()}, {capacity}, {name} | " + " | ".join(map(str, row)) + " |")

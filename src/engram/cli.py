@@ -4,15 +4,15 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import tyro
 from rich.console import Console
-from tyro.conf import Positional, arg
+from tyro.conf import Positional
 
 import engram
-from engram.agents import AGENTS
+from engram.agents import get_agent
 from engram.agents.mfec import MFECConfig
 from engram.errors import EngramError
 from engram.training.evaluation import evaluate_policy
@@ -40,7 +40,7 @@ class Training:
     agent: ClassVar[str]
 
     env: str = "CartPole-v1"  # id of a Gymnasium environment, e.g. Acrobot-v1, engram/OpenRoom-v0
-    steps: int = 15_000  # of training
+    steps: int = 15_000  # steps of training
     out: Path | None = None  # the run's folder; by default runs/ and the run's id
     evaluation_interval_steps: int = 500  # between two evaluations
     evaluation_episodes: int = 10  # greedy episodes per evaluation, always from the same starts
@@ -48,7 +48,7 @@ class Training:
 
     def run(self) -> Run:
         """The run that these options describe."""
-        config = AGENTS[self.agent].Config
+        config = get_agent(self.agent).Config
         return Run(
             self.agent,
             self.env,
@@ -79,7 +79,7 @@ class Eval:
     episodes: int = 10  # how many
     env: str | None = None  # id of another environment than the one it was trained in
     seed: int | None = None  # from which the starts are derived; by default the agent's own
-    show: Annotated[bool, arg(aliases=["-v"])] = False  # list every episode
+    show: bool = False  # list every episode
 
 
 def train(options: Training, console: Console) -> None:

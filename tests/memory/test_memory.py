@@ -134,7 +134,7 @@ def assert_same_bits(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> None
         ({"match": "min"}, "match must be \"max\" or a step size above 0 and up to 1, got 'min'"),
         ({"match": 0.0}, "match must be .*, got 0.0"),
         ({"match": 1.5}, "match must be .*, got 1.5"),
-        ({"device": "cuda"}, "device must be one of 'cpu', got 'cuda'"),
+        ({"device": "tpu"}, "device must be one of 'cpu', 'cuda', 'auto', got 'tpu'"),
         ({"strategy": "LRU"}, "unknown strategy 'LRU'; did you mean 'lru'"),
         ({"strategy": PlainLRU}, "strategy must be a name or a Strategy instance, got <class"),
         ({"strategy": "dkm:decay=fast"}, "expected decay=NUMBER, got 'decay=fast'"),
@@ -380,7 +380,7 @@ def test_a_state_stored_twice_is_found() -> None:
 
 def test_damaged_numbers_of_ones_own_strategy_are_found() -> None:
     memory = filled_memory(PlainKMeans())
-    memory._numbers["n"][1, 4] = NAN
+    memory._store.numbers["n"][1, 4] = NAN
     with pytest.raises(InvalidInputError, match=r"in table 1 .* finite"):
         memory.check_valid()
 

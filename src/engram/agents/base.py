@@ -138,7 +138,7 @@ class Agent(ABC):
         Deterministic prediction is a pure function of the observation; otherwise the agent explores as it does
         in training, with a generator of its own.
         """
-        self._env_moved = self.source.shared
+        self._env_moved |= self.source.shared  # whoever predicts may also have stepped the environment
         batch = np.asarray(observation)
         shape = self.source.observation_shape
         single = batch.shape == shape
@@ -160,7 +160,7 @@ class Agent(ABC):
 
     def abandon_game(self) -> None:
         """Drop the unfinished game and its episode; learning goes on with a new one."""
-        self.loop.abandon_game()
+        self.loop.end_game()
         self._forget_episode()
 
     def save(self, path: str | Path) -> None:

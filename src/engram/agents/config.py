@@ -50,12 +50,21 @@ def strategy_to_json(strategy: Strategy) -> dict[str, Any]:
 def strategy_from_json(described: dict[str, Any], given: Strategy | None) -> Strategy:
     """The strategy that a file names. One of the user's own is never loaded from a file: it must be given."""
     if "source" not in described:
+        if given is not None:
+            raise InvalidInputError(
+                f"this model was trained with the built-in strategy {described['name']!r}; load it without strategy="
+            )
         options = {name: value for name, value in described.items() if name != "name"}
         return STRATEGIES[described["name"]](**options)
     if given is None or given.name != described["name"]:
         raise InvalidInputError(
             f"this model was trained with the strategy {described['name']!r}, which is not part of Engram; "
             f"pass it: load(path, strategy={described['name']}())"
+        )
+    if strategy_to_json(given) != described:
+        raise InvalidInputError(
+            f"the strategy {given.name!r} that was passed is not the one that the model was trained with: its source "
+            f"or its options differ ({strategy_to_json(given)} instead of {described})"
         )
     return given
 
@@ -64,6 +73,6 @@ def source_digest(strategy: type[Strategy]) -> str:
     """A short digest of the source of a class, so that an edited strategy counts as another one."""
     try:
         source = inspect.getsource(cast(type, strategy))
-    except OSError:  # typed into an interactive session
+    except (OSError, TypeError):  # typed into an interactive session
         source = strategy.__qualname__
     return hashlib.sha256(source.encode()).hexdigest()[:12]

@@ -24,13 +24,13 @@ class MFECConfig(AgentConfig):
     strategy: str | Strategy = "lru"  # what is forgotten: lru, rew, sur, kmeans, dkm; options: dkm:decay=0.3
     capacity: int = 10_000  # entries per action
     neighbours: int = 11  # k, entries that a read averages over
-    discount: float = 0.99  # λ
+    discount: float = 0.99  # λ, what a reward is worth one step later
     kernel: Literal["inverse", "mean"] = "inverse"  # weights 1/(d² + δ), or equal weights
-    delta: float = 1e-3  # δ
+    delta: float = 1e-3  # δ, which keeps the weights finite
     epsilon_initial: float = 1.0  # probability of a random action at the start
-    epsilon_final: float = 5e-3  # and at the end
-    epsilon_anneal_start_steps: int = 5_000  # it falls in a straight line from this step
-    epsilon_anneal_end_steps: int = 25_000  # to this one
+    epsilon_final: float = 5e-3  # probability of a random action at the end
+    epsilon_anneal_start_steps: int = 5_000  # step from which that probability falls in a straight line
+    epsilon_anneal_end_steps: int = 25_000  # step at which it has reached its final value
     projection_size: int = 128  # key size for images; vectors are their own keys
 
     def __post_init__(self) -> None:

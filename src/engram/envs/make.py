@@ -28,8 +28,7 @@ class EnvSource:
         self._env = env
         self.shared = isinstance(env, gymnasium.Env)
         self._ready: Env | None = self._new()
-        spec = self._ready.spec
-        self.name = env if isinstance(env, str) else (spec.id if spec is not None else None)
+        self.name = env if isinstance(env, str) else registered_name(self._ready)
         self._read_spaces(self._ready)
 
     def make(self) -> Env:
@@ -74,6 +73,17 @@ class EnvSource:
         self.observation_dtype = np.dtype(observations.dtype)
         self.actions = int(actions.n)
         self.first_action = int(actions.start)
+
+
+def registered_name(env: Env) -> str | None:
+    """The id from which an environment equal to this one can be made, if there is one."""
+    spec = env.spec
+    registered = None if spec is None else gymnasium.registry.get(spec.id)
+    if spec is None or registered is None or spec.additional_wrappers:
+        return None
+    arguments = [{**each.kwargs, "render_mode": None} for each in (spec, registered)]
+    same = arguments[0] == arguments[1] and spec.max_episode_steps == registered.max_episode_steps
+    return spec.id if same else None
 
 
 def make_by_id(name: str) -> Env:

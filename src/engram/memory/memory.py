@@ -3,27 +3,21 @@
 import operator
 import sys
 from collections.abc import Mapping
-from math import isfinite
 from typing import Any, Literal
 
 import numpy as np
 
 from engram import checks
 from engram.errors import InvalidInputError
-from engram.memory import index
-from engram.memory.read import Reading, find_neighbours, read, read_and_touch
-from engram.memory.search import get_keys
+from engram.memory.read import Reading
 from engram.memory.states import states_of
-from engram.memory.strategies import BuiltIn, Decision, Strategy, get_strategy
-from engram.memory.strategies.base import APPEND, BLEND, REPLACE
-from engram.memory.strategies.rules import rules_of
-from engram.memory.tables import fill, merge, new_tables, store, update
+from engram.memory.store import Neighbours, Store, as_floats
+from engram.memory.strategies import BuiltIn, Strategy, get_strategy
 from engram.memory.validity import check_tables
-from engram.memory.write import look, write_built_in
-from engram.typing import Array, Doubles, Floats, Longs
+from engram.typing import Array, Floats, Longs
 
 FLOAT32 = np.dtype(np.float32)
-RESERVED = frozenset({"keys", "values", "states", "ranks", "size", "writes", "clock", "strategy"})
+RESERVED = frozenset({"keys", "values", "states", "ranks", "size", "writes", "clock", "companions", "strategy"})
 
 
 class EpisodicMemory:
@@ -40,7 +34,9 @@ class EpisodicMemory:
         match: Writing a state met before keeps its best return ("max"), or moves a step of this size towards
             the new one and takes the newer key.
         exact_read: Reading at d² = 0 gives the stored value; otherwise reads are always averages.
-        device: Where keys are kept and searched; "cpu" is what there is.
+        companions: Numbers per entry that an optimiser keeps in `memory.companions`. They are 0 for a new entry,
+            and shrink by the weight of what is merged into an old one.
+        device: Where keys are kept and searched: "cpu", "cuda", or "auto" for the GPU where there is one.
     """
 
     def __init__(
@@ -55,6 +51,7 @@ class EpisodicMemory:
         kernel: Literal["inverse", "mean"] = "inverse",
         match: Literal["max"] | float = "max",
         exact_read: bool = True,
+        companions: int = 0,
         device: str = "cpu",
     ) -> None:
         self.actions = checks.at_least("actions", actions, 1)
@@ -64,25 +61,31 @@ class EpisodicMemory:
         self.neighbours = checks.at_least("neighbours", neighbours, 1)
         self.delta = checks.within("delta", delta, 1e-12, 1e12)
         self.kernel = checks.one_of("kernel", kernel, ("inverse", "mean"))
-        if match == "max":
-            self._step = 0.0
-        elif isinstance(match, (int, float)) and 0 < match <= 1:
-            self._step = float(match)
-        else:
+        if match != "max" and not (isinstance(match, (int, float)) and 0 < match <= 1):
             raise InvalidInputError(f'match must be "max" or a step size above 0 and up to 1, got {match!r}')
         self.match = match
         self.exact_read = bool(exact_read)
-        self.device = checks.one_of("device", device, ("cpu",))
-        self._tables = new_tables(self.actions, self.capacity, self.key_size)
-        names = () if isinstance(self.strategy, BuiltIn) else self.strategy.numbers
-        if RESERVED & set(names):
+        if RESERVED & set(self.strategy.numbers):
             raise InvalidInputError(f"{self.strategy.name}.numbers must not use the names {sorted(RESERVED)}")
-        self._numbers: dict[str, Doubles] = {name: np.zeros((self.actions, self.capacity)) for name in names}
-        self._ordered = isinstance(self.strategy, BuiltIn) and self.strategy.ordered
-        self._touches = self.strategy.touches and isinstance(self.strategy, BuiltIn)
-        self._reading = Reading(
-            min(self.neighbours, self.capacity), self.delta, self.kernel == "inverse", self.exact_read
+        self._columns = ("values", "states", "ranks") + ("companions",) * (companions > 0)
+        self._store = self._make_store(device)(
+            actions=self.actions,
+            key_size=self.key_size,
+            capacity=self.capacity,
+            companions=checks.at_least("companions", companions, 0),
+            strategy=self.strategy,
+            step=0.0 if match == "max" else float(match),
+            reading=Reading(min(self.neighbours, self.capacity), self.delta, self.kernel == "inverse", self.exact_read),
         )
+        self._tables = self._store.tables
+
+    def _make_store(self, device: str) -> type[Store]:
+        checks.one_of("device", device.partition(":")[0], ("cpu", "cuda", "auto"))
+        if device == "cpu":
+            return Store
+        from engram.memory.device import device_store  # noqa: PLC0415 (needs torch)
+
+        return device_store(device)
 
     @property
     def size(self) -> Longs:
@@ -92,57 +95,56 @@ class EpisodicMemory:
     @property
     def nbytes(self) -> int:
         """Bytes of everything that is kept."""
-        arrays: list[Array] = [*self._tables, *self._numbers.values()]
+        arrays: list[Array] = [*self._tables, *self._store.numbers.values()]
         return sum(array.nbytes for array in arrays)
+
+    @property
+    def companions(self) -> Floats:
+        """What an optimiser keeps per entry, [actions, capacity, companions]: the array itself, to be written to."""
+        return self._tables.companions
 
     def read(self, keys: Any, *, touch: bool = False) -> Any:
         """Q of every key in every table, [B, key_size] → [B, actions], NumPy or torch as given.
 
         With `touch` the neighbours that were read count as used (LRU); without it nothing changes.
         """
-        tables, queries = self._tables, self._checked_keys(keys)
-        values = np.empty((len(queries), self.actions), np.float32)
-        if touch and self._touches:
-            finite = read_and_touch(
-                tables.keys,
-                tables.values,
-                tables.size,
-                tables.ranks,
-                tables.heap,
-                tables.place,
-                tables.clock,
-                queries,
-                *self._reading,
-                values,
-            )
-        else:
-            finite = read(tables.keys, tables.values, tables.size, queries, *self._reading, values)
-        if not finite:
+        values = self._store.read(self._checked_keys(keys), touch=touch)
+        if values is None:
             raise InvalidInputError("keys contain NaN or infinity; check the observations they were made from")
-        if touch and self.strategy.touches and not self._touches:
-            self._touch_one_by_one(queries)
-        return values if isinstance(keys, np.ndarray) else _like(keys, values)
+        return values if type(keys) is type(values) else _like(keys, values)
+
+    def look_up(self, actions: Longs, keys: Any, *, touch: bool = False) -> Neighbours:
+        """The neighbours of each key in the table of its own action, with their keys and values."""
+        return self._store.look_up(actions, self._finite_keys(keys), touch=touch)
+
+    def find_neighbours(self, action: int, keys: Any) -> tuple[Longs, Floats]:
+        """Slots and squared distances of the nearest entries in one table, each [B, min(neighbours, size)]."""
+        action, queries = self._checked_action(action), self._finite_keys(keys)
+        wanted = min(self.neighbours, int(self._tables.size[action]))
+        if wanted == 0:
+            return np.zeros((len(queries), 0), np.int64), np.zeros((len(queries), 0), np.float32)
+        slots, distances = self._store.find_neighbours(action, queries, wanted)
+        return slots.astype(np.int64), distances
 
     def write(self, action: int, keys: Any, values: Any, *, states: Any = None) -> None:
         """Store states in one action's table, in order of time: keys [T, key_size], values [T], states [T].
 
         `states` says which states they are (uint64); by default a hash of each key.
         """
-        action = self._checked_action(action)
-        keys = self._checked_keys(keys)
-        values = _as_floats(values)
-        states = states_of(keys) if states is None else np.ascontiguousarray(states, np.uint64)
+        action, keys, values = self._checked_action(action), self._checked_keys(keys), as_floats(values)
+        if states is None:
+            states = states_of(as_floats(keys))
+        states = np.ascontiguousarray(states, np.uint64)
         for name, array in (("values", values), ("states", states)):
             if array.shape != (len(keys),):
                 raise InvalidInputError(f"{name} must have shape ({len(keys)},) as keys do, got {array.shape}")
-        if not (np.isfinite(keys).all() and np.isfinite(values).all()):
+        if not (np.isfinite(as_floats(keys)).all() and np.isfinite(values).all()):
             raise InvalidInputError("keys and values to write must be finite, got NaN or infinity")
-        if isinstance(self.strategy, BuiltIn):
-            rules = rules_of(self.strategy)
-            write_built_in(self._tables, action, keys, values, states, rules, self._step, self._reading)
-        else:
-            for key, value, state in zip(keys, values, states, strict=True):
-                self._write_one(action, key, float(value), state)
+        self._store.write(action, keys, values, states)
+
+    def adjust(self, actions: Longs, slots: Longs, keys: Floats, values: Floats) -> None:
+        """Give entries new keys and values, as an optimiser does: [U], [U], [U, key_size], [U]."""
+        self._store.adjust(actions, slots, keys, values)
 
     def entries(self, action: int) -> dict[str, Array]:
         """Copies of one table's entries by name: keys, values, states, and the strategy's numbers."""
@@ -152,25 +154,13 @@ class EpisodicMemory:
             ranks = self._tables.ranks[action, :size].copy()
             numbers = self.strategy.named(ranks, int(self._tables.writes[action]), self.capacity)
         else:
-            numbers = {name: array[action, :size].copy() for name, array in self._numbers.items()}
+            numbers = {name: array.copy() for name, array in self._store.numbers_of(action).items()}
         return {
-            "keys": self._get_keys(action),
+            "keys": self._store.keys(action),
             "values": self._tables.values[action, :size].copy(),
             "states": self._tables.states[action, :size].copy(),
             **numbers,
         }
-
-    def find_neighbours(self, action: int, keys: Any) -> tuple[Longs, Floats]:
-        """Slots and squared distances of the nearest entries in one table, each [B, min(neighbours, size)]."""
-        action, queries = self._checked_action(action), self._checked_keys(keys)
-        if not np.isfinite(queries).all():
-            raise InvalidInputError("keys contain NaN or infinity; check the observations they were made from")
-        size = int(self._tables.size[action])
-        shape = (len(queries), min(self.neighbours, size))
-        distances, slots = np.empty(shape, np.float32), np.empty(shape, np.int32)
-        if size:
-            find_neighbours(self._tables.keys, action, size, self.capacity, queries, distances, slots)
-        return slots.astype(np.int64), distances
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that the memory knows: arrays with the entries of all tables one after the other.
@@ -179,10 +169,9 @@ class EpisodicMemory:
         """
         tables = self._tables
         used = [(action, slice(0, int(size))) for action, size in enumerate(tables.size)]
-        columns: dict[str, Array] = {name: getattr(tables, name) for name in ("values", "states", "ranks")}
-        columns |= self._numbers
+        columns: dict[str, Array] = {name: getattr(tables, name) for name in self._columns} | self._store.numbers
         return {
-            "keys": np.concatenate([self._get_keys(action) for action in range(self.actions)]),
+            "keys": np.concatenate([self._store.keys(action) for action in range(self.actions)]),
             **{name: np.concatenate([column[at] for at in used]) for name, column in columns.items()},
             "size": tables.size.copy(),
             "writes": tables.writes.copy(),
@@ -192,30 +181,26 @@ class EpisodicMemory:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take back what `state_dict` gave; on an error the memory is left as it was."""
-        fresh = new_tables(self.actions, self.capacity, self.key_size)
-        numbers = {name: np.zeros_like(array) for name, array in self._numbers.items()}
-        columns: dict[str, Array] = {name: getattr(fresh, name) for name in ("values", "states", "ranks")}
-        columns |= numbers
+        fresh = self._store.new_tables(self.actions, self._tables.companions.shape[2])
+        numbers = {name: np.zeros_like(array) for name, array in self._store.numbers.items()}
+        columns: dict[str, Array] = {name: getattr(fresh, name) for name in self._columns} | numbers
         self._check_state(state, columns)
         start = 0
         for action, size in enumerate(state["size"].tolist()):
             entries = slice(start, start + size)
             for name, column in columns.items():
                 column[action, :size] = state[name][entries]
-            fill(fresh, action, np.ascontiguousarray(state["keys"][entries], np.float32), self._ordered)
+            self._store.fill(fresh, action, np.ascontiguousarray(state["keys"][entries], np.float32))
             start += size
         for name in ("size", "writes", "clock"):
             getattr(fresh, name)[:] = state[name]
         check_tables(fresh, numbers, self.strategy)
         self.strategy.load_state_dict(state["strategy"])
-        for name in fresh._fields:
-            getattr(self._tables, name)[:] = getattr(fresh, name)
-        for name, array in numbers.items():
-            self._numbers[name][:] = array
+        self._store.take(fresh, numbers)
 
     def check_valid(self) -> None:
         """Raise InvalidInputError, saying what is wrong, unless everything that is kept fits together."""
-        check_tables(self._tables, self._numbers, self.strategy)
+        check_tables(self._tables, self._store.numbers, self.strategy)
 
     def _checked_action(self, action: int) -> int:
         try:
@@ -226,74 +211,21 @@ class EpisodicMemory:
             raise InvalidInputError(f"action must be from 0 to {self.actions - 1}, got {action}")
         return number
 
-    def _checked_keys(self, keys: Any) -> Floats:
+    def _checked_keys(self, keys: Any) -> Any:
         usable = isinstance(keys, np.ndarray) and keys.dtype is FLOAT32 and keys.flags.carray
-        checked: Floats = keys if usable else _as_floats(keys)
+        checked = keys if usable else self._store.as_keys(keys)
         if checked.ndim != 2 or checked.shape[1] != self.key_size:
             raise InvalidInputError(
-                f"keys must have shape (batch, {self.key_size}), got {checked.shape}; "
+                f"keys must have shape (batch, {self.key_size}), got {tuple(checked.shape)}; "
                 "one key alone is a batch of one: key[None]"
             )
         return checked
 
-    def _get_keys(self, action: int) -> Floats:
-        keys = np.empty((int(self._tables.size[action]), self.key_size), np.float32)
-        get_keys(self._tables.keys, action, self.capacity, keys)
-        return keys
-
-    def _write_one(self, action: int, key: Floats, value: float, state: np.uint64) -> None:
-        """Write one state as a strategy in plain Python decides."""
-        tables, strategy = self._tables, self.strategy
-        tables.clock[0] += 1
-        full = bool(tables.size[action] == self.capacity)
-        match = int(index.find(tables.buckets[action], tables.states[action], state))
-        if full and strategy.clusters:
-            match = index.EMPTY
-        needs = (strategy.needs_nearest, strategy.needs_estimate)
-        write = look(tables, action, key, value, match, *needs, self._reading)
-        numbers = {name: array[action, : write.size] for name, array in self._numbers.items()}
-        if match >= 0:
-            update(tables, action, match, key, value, self._step)
-            strategy.renewed(match, write, numbers)
-        else:
-            kind, place, weight = self._checked_decision(strategy.decide(write, numbers), write.size)
-            slot = int(place)
-            if kind == APPEND:
-                slot = write.size
-                numbers = {name: array[action, : slot + 1] for name, array in self._numbers.items()}
-            if kind == BLEND:
-                merge(tables, action, slot, key, value, weight)
-                strategy.renewed(slot, write, numbers)
-            else:
-                store(tables, action, slot, key, value, state)
-                for column in numbers.values():
-                    column[slot] = 0
-                strategy.stored(slot, write, numbers)
-        if full:
-            tables.writes[action] += 1
-
-    def _checked_decision(self, decision: Any, size: int) -> Decision:
-        """What a strategy in plain Python answered, if it can be carried out."""
-        if isinstance(decision, Decision):
-            kind, slot, weight = decision
-            if kind == APPEND and size < self.capacity:
-                return decision
-            inside = isinstance(slot, int | np.integer) and 0 <= slot < size
-            if kind in (REPLACE, BLEND) and inside and isfinite(weight) and 0 <= weight <= 1:
-                return decision
-        raise InvalidInputError(
-            f"{self.strategy.name}.decide must answer append() while there is room, replace(slot) or "
-            f"blend(slot, weight) with a slot from 0 to {size - 1} and a weight from 0 to 1, got {decision!r}"
-        )
-
-    def _touch_one_by_one(self, queries: Floats) -> None:
-        """Tell a strategy in plain Python which entries were read."""
-        for query in queries:
-            self._tables.clock[0] += 1
-            for action in range(self.actions):
-                slots, _ = self.find_neighbours(action, query[None])
-                numbers = {name: array[action, : self._tables.size[action]] for name, array in self._numbers.items()}
-                self.strategy.touched(slots[0], int(self._tables.clock[0]), numbers)
+    def _finite_keys(self, keys: Any) -> Any:
+        checked = self._checked_keys(keys)
+        if not np.isfinite(as_floats(checked)).all():
+            raise InvalidInputError("keys contain NaN or infinity; check the observations they were made from")
+        return checked
 
     def _check_state(self, state: Mapping[str, Any], columns: Mapping[str, Array]) -> None:
         """Raise InvalidInputError unless a state dict is of this memory's shape."""
@@ -309,25 +241,18 @@ class EpisodicMemory:
                 f"got sizes {sizes.tolist()}"
             )
         total = int(sizes.sum())
-        shapes = {"keys": (total, self.key_size), "writes": (self.actions,), "clock": (1,)}
-        for name in needed - {"size", "strategy"}:
-            expected = shapes.get(name, (total,))
+        shapes = {name: (total, *column.shape[2:]) for name, column in columns.items()}
+        shapes |= {"keys": (total, self.key_size), "writes": (self.actions,), "clock": (1,)}
+        for name, expected in shapes.items():
             if state[name].shape != expected:
                 raise InvalidInputError(f"memory state {name!r} must have shape {expected}, got {state[name].shape}")
 
 
-def _as_floats(numbers: Any) -> Floats:
-    """Any numbers, torch's too, as an array of float32 that a kernel can take as it is."""
-    if hasattr(numbers, "detach"):
-        numbers = numbers.detach().float().cpu().numpy()
-    with np.errstate(over="ignore"):  # what does not fit becomes infinite, and is refused as such
-        floats = np.ascontiguousarray(numbers, np.float32)
-    return floats if floats.flags.carray else floats.copy()
-
-
-def _like(given: Any, values: Floats) -> Any:
+def _like(given: Any, values: Any) -> Any:
     """The values as what was given: a torch tensor on its device, otherwise NumPy."""
     torch = sys.modules.get("torch")
-    if torch is not None and isinstance(given, torch.Tensor):
-        return torch.from_numpy(values).to(given.device)
-    return values
+    if torch is None:
+        return values
+    if isinstance(given, torch.Tensor):
+        return torch.as_tensor(values).to(given.device)
+    return values.cpu().numpy() if isinstance(values, torch.Tensor) else values

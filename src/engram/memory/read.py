@@ -6,7 +6,7 @@ import numpy as np
 
 from engram.compiling import compiled
 from engram.memory import order
-from engram.memory.search import search_table
+from engram.memory.search import get_key, search_table
 from engram.typing import Doubles, Floats, Ints, Longs
 
 
@@ -125,3 +125,49 @@ def find_neighbours(
     for b in range(len(queries)):
         found = search_table(keys, table, size, capacity, queries[b], distances[b], slots[b])
     return found
+
+
+@compiled
+def look_up(
+    keys: Floats,
+    values: Floats,
+    size: Longs,
+    actions: Longs,  # [B]
+    queries: Floats,  # [B, dims]
+    slots: Ints,  # [B, k]
+    found: Longs,  # [B]
+    near_keys: Floats,  # [B, k, dims]
+    near_values: Floats,  # [B, k]
+) -> None:
+    """The nearest entries of each query in the table of its own action."""
+    capacity = values.shape[1]
+    wanted = slots.shape[1]
+    distances = np.empty(wanted, np.float32)
+    for b in range(len(queries)):
+        action = actions[b]
+        found[b] = search_table(keys, action, size[action], capacity, queries[b], distances, slots[b])
+        for i in range(found[b]):
+            near_values[b, i] = values[action, slots[b, i]]
+            get_key(keys, action, slots[b, i], capacity, near_keys[b, i])
+
+
+@compiled
+def touch_slots(
+    ranks: Doubles,
+    heap: Ints,
+    place: Ints,
+    size: Longs,
+    clock: Longs,
+    actions: Longs,  # [B]
+    slots: Ints,  # [B, k]
+    found: Longs,  # [B]
+    rows: int,
+) -> None:
+    """Note entries that were looked up as used; every query looked them up in `rows` rows, and is one tick."""
+    for b in range(len(actions)):
+        action = actions[b]
+        if b % rows == 0:
+            clock[0] += 1
+        for i in range(found[b]):
+            ranks[action, slots[b, i]] = clock[0]
+            order.restore(heap[action], place[action], ranks[action], size[action], slots[b, i])

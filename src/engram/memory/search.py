@@ -22,20 +22,26 @@ STRIDE = 32  # dimensions between two looks at whether a block can still hold a 
 @compiled
 def lanes(dims: int) -> int:
     """Entries per block."""
-    return max(LANES, BLOCK // dims // LANES * LANES)
+    return max(LANES, BLOCK // max(dims, 1) // LANES * LANES)
+
+
+@compiled
+def get_key(keys: Floats, table: int, slot: Whole, capacity: int, out: Floats) -> None:
+    """Copy one entry's key out of its block."""
+    dims = len(out)
+    step = lanes(dims)
+    first = slot // step * step
+    width = min(step, capacity - first)
+    block = keys[(table * capacity + first) * dims :]
+    for dim in range(dims):
+        out[dim] = block[dim * width + slot - first]
 
 
 @compiled
 def get_keys(keys: Floats, table: int, capacity: int, out: Floats) -> None:
     """Copy the first entries' keys out of their blocks, a row each."""
-    dims = out.shape[1]
-    step = lanes(dims)
     for slot in range(len(out)):
-        first = slot // step * step
-        width = min(step, capacity - first)
-        block = keys[(table * capacity + first) * dims :]
-        for dim in range(dims):
-            out[slot, dim] = block[dim * width + slot - first]
+        get_key(keys, table, slot, capacity, out[slot])
 
 
 @compiled

@@ -23,9 +23,10 @@ class Tables(NamedTuple):
     size: Longs  # [actions], entries in use: slots 0 … size − 1
     writes: Longs  # [actions], writes that found the table full
     clock: Longs  # [1], ticks: one per query that touches, one per write
+    companions: Floats  # [actions, capacity, width], what an optimiser knows of an entry; mostly of width 0
 
 
-def new_tables(actions: int, capacity: int, dims: int) -> Tables:
+def new_tables(actions: int, capacity: int, dims: int, width: int = 0) -> Tables:
     """Empty tables. The pages of large arrays are taken from the system only when they are written."""
     return Tables(
         keys=np.zeros(actions * capacity * dims, np.float32),
@@ -38,6 +39,7 @@ def new_tables(actions: int, capacity: int, dims: int) -> Tables:
         size=np.zeros(actions, np.int64),
         writes=np.zeros(actions, np.int64),
         clock=np.zeros(1, np.int64),
+        companions=np.zeros((actions, capacity, width), np.float32),
     )
 
 
@@ -54,6 +56,7 @@ def store(tables: Tables, table: int, slot: Whole, key: Floats, value: float, st
     index.insert(tables.buckets[table], states, slot)
     blend_key(tables.keys, table, slot, capacity, key, 1.0)
     tables.values[table, slot] = value
+    tables.companions[table, slot] = 0
 
 
 @compiled
@@ -62,6 +65,9 @@ def merge(tables: Tables, table: int, slot: Whole, key: Floats, value: float, we
     blend_key(tables.keys, table, slot, tables.values.shape[1], key, weight)
     old = np.float64(tables.values[table, slot])
     tables.values[table, slot] = old + weight * (value - old)
+    companions = tables.companions[table, slot]
+    for i in range(len(companions)):
+        companions[i] *= np.float32(1 - weight)  # of the state itself the optimiser knows nothing: 0
 
 
 @compiled
@@ -85,3 +91,24 @@ def fill(tables: Tables, table: int, keys: Floats, ordered: bool) -> None:
         if ordered:
             tables.heap[table, slot] = tables.place[table, slot] = slot
             order.restore(tables.heap[table], tables.place[table], tables.ranks[table], slot + 1, slot)
+
+
+@compiled
+def adjust(
+    tables: Tables,
+    actions: Longs,  # [U]
+    slots: Longs,  # [U]
+    keys: Floats,  # [U, dims]
+    values: Floats,  # [U]
+    ranked_by_value: bool,
+) -> None:
+    """Give entries new keys and values; where the value is the rank, they move in the order too."""
+    capacity = tables.values.shape[1]
+    for i in range(len(actions)):
+        table, slot = actions[i], slots[i]
+        blend_key(tables.keys, table, slot, capacity, keys[i], 1.0)
+        tables.values[table, slot] = values[i]
+        if ranked_by_value:
+            ranks = tables.ranks[table]
+            ranks[slot] = values[i]
+            order.restore(tables.heap[table], tables.place[table], ranks, tables.size[table], slot)

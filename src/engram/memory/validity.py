@@ -33,6 +33,8 @@ def _facts(
     yield "keys are finite", bool(np.isfinite(keys).all())
     yield "values are finite", bool(np.isfinite(values).all())
     yield "ranks are finite", bool(np.isfinite(ranks).all())
+    companions = tables.companions[table, :size]
+    yield "companions are finite and not negative", bool((np.isfinite(companions) & (companions >= 0)).all())
     for name, column in numbers.items():
         yield f"{name} is finite", bool(np.isfinite(column[table, :size]).all())
     yield "no state is stored twice", strategy.clusters or len(np.unique(states)) == size

@@ -23,6 +23,7 @@ def look(
     match: Whole,
     needs_nearest: bool,
     needs_estimate: bool,
+    ranked: bool,
     reading: Reading,
 ) -> Write:
     """What the strategy may know of a state before it is written."""
@@ -48,7 +49,11 @@ def look(
             distance = np.float64(distances[0])
             nearest_value = np.float64(values[nearest])
             nearest_rank = ranks[nearest]
-    lowest = np.int64(tables.heap[table, 0])
+    lowest = np.int64(-1)
+    lowest_rank = NOT_A_NUMBER
+    if ranked and size > 0:
+        lowest = np.int64(tables.heap[table, 0])
+        lowest_rank = ranks[lowest]
     return Write(
         size,
         len(values),
@@ -61,7 +66,7 @@ def look(
         nearest_value,
         nearest_rank,
         lowest,
-        ranks[lowest],
+        lowest_rank,
     )
 
 
@@ -87,7 +92,8 @@ def write_built_in(
         match = index.find(buckets, tables.states[table], state)
         if full and rules.clusters:
             match = np.int64(index.EMPTY)
-        write = look(tables, table, key, value, match, rules.needs_nearest and full, rules.needs_estimate, reading)
+        needs_nearest = rules.needs_nearest and full
+        write = look(tables, table, key, value, match, needs_nearest, rules.needs_estimate, rules.ordered, reading)
         if match >= 0:
             slot = match
             update(tables, table, slot, key, value, step)

@@ -77,14 +77,14 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def split(state: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Array], dict[str, Any]]:
-    """A nested state dict as arrays, by dotted names, and the rest as plain data."""
+    """A nested state dict as arrays, by their paths, and the rest as plain data."""
     arrays: dict[str, Array] = {}
     plain: dict[str, Any] = {}
     for name, value in state.items():
         if isinstance(value, np.ndarray):
             arrays[prefix + name] = np.ascontiguousarray(value)
         elif isinstance(value, Mapping):
-            below, plain[name] = split(value, f"{prefix}{name}.")
+            below, plain[name] = split(value, f"{prefix}{name}/")
             arrays |= below
         else:
             plain[name] = value
@@ -95,7 +95,7 @@ def join(arrays: Mapping[str, Array], plain: Mapping[str, Any]) -> dict[str, Any
     """The nested state dict that was split."""
     state: dict[str, Any] = json.loads(json.dumps(plain))
     for name, array in arrays.items():
-        *path, last = name.split(".")
+        *path, last = name.split("/")
         place = state
         for part in path:
             place = place.setdefault(part, {})

@@ -56,8 +56,8 @@ class LoopState:
         self.actions = state["actions"].tolist()
         self.observation = state.get("observation")
 
-    def abandon_game(self) -> None:
-        """Forget the unfinished game; the next step begins a new one."""
+    def end_game(self) -> None:
+        """Forget the game; the next step begins a new one."""
         self.total, self.length, self.observation, self.actions = 0.0, 0, None, []
 
 
@@ -109,7 +109,7 @@ def play(
         if terminated or truncated:
             end = EpisodeEnd(state.step, state.episode, state.total, state.length)
             state.episode += 1
-            state.abandon_game()
+            state.end_game()
             yield end
         yield Step(state.step, reward)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from engram import checks
-from engram.agents import AGENTS, Agent
+from engram.agents import NAMES, Agent, get_agent
 from engram.agents.config import AgentConfig
 from engram.envs import EnvSource
 from engram.errors import RunFolderError
@@ -41,7 +41,7 @@ class Run:
     evaluation_episodes: int = 10
 
     def __post_init__(self) -> None:
-        checks.one_of("agent", self.agent, AGENTS)
+        checks.one_of("agent", self.agent, NAMES)
         for name in ("steps", "evaluation_interval_steps", "evaluation_episodes"):
             checks.at_least(name, getattr(self, name), 1)
 
@@ -66,7 +66,7 @@ class Run:
 
     def make_agent(self) -> Agent:
         """A new agent, before its first step."""
-        return AGENTS[self.agent](self.env, **self._settings())
+        return get_agent(self.agent)(self.env, **self._settings())
 
     def _settings(self) -> dict[str, Any]:
         return {field.name: getattr(self.settings, field.name) for field in fields(self.settings)}
@@ -122,9 +122,9 @@ class RunFolder:
                 f"{self.path} already holds another run ({json.loads(theirs).get('id', 'unknown')}; this one is "
                 f"{run.id}); choose another folder with --out"
             )
-        elif self.path.is_dir() and any(path.suffix != ".part" for path in self.path.iterdir()):
+        if self.path.is_dir() and any(path.suffix != ".part" for path in self.path.iterdir()):
             raise RunFolderError(f"{self.path} holds files that are not a run; choose another folder with --out")
-        elif self.path.exists() and not self.path.is_dir():
+        if self.path.exists() and not self.path.is_dir():
             raise RunFolderError(f"{self.path} is a file; choose a folder with --out")
         write_atomically(self._config, config.encode())
 

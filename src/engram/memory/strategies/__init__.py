@@ -25,6 +25,8 @@ STRATEGIES: dict[str, type[BuiltIn]] = {
     for strategy in (LeastRecentlyUsed, MaximiseRewards, MaximiseSurprise, KMeans, DynamicKMeans)
 }
 
+ALIASES = {"km": "kmeans"}  # the paper's kM
+
 __all__ = [
     "STRATEGIES",
     "BuiltIn",
@@ -54,6 +56,7 @@ def get_strategy(spec: str | Strategy) -> Strategy:
             f"names: {', '.join(STRATEGIES)}; your own: pass an instance, strategy=MyStrategy()"
         )
     name, _, options = spec.partition(":")
+    name = ALIASES.get(name.lower(), name)
     if name not in STRATEGIES:
         close = difflib.get_close_matches(name.lower(), STRATEGIES, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""

@@ -1,0 +1,279 @@
+"""Neural episodic control (Pritzel et al. 2017): a network learns where to look, a memory what is there."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from engram import checks
+from engram.agents.base import Agent
+from engram.agents.config import AgentConfig
+from engram.agents.policy import LinearSchedule, greedy
+from engram.agents.rmsprop import RMSprop
+from engram.devices import find_device, torch
+from engram.encoders.networks import NetworkEncoder, as_input, make_network
+from engram.memory import EpisodicMemory
+from engram.memory.states import state_of
+from engram.memory.strategies import Strategy, get_strategy
+from engram.randomness import generator, generator_state, set_generator_state
+from engram.replay.returns import ReturnReplay
+from engram.typing import Array, Doubles, Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class NECConfig(AgentConfig):
+    """Hyperparameters of NEC. The defaults are those of the paper's Table 5 for classic control and rooms."""
+
+    strategy: str | Strategy = "lru"  # what is forgotten: lru, rew, sur, kmeans, dkm; options: dkm:decay=0.3
+    capacity: int = 10_000  # entries per action
+    neighbours: int = 11  # k, entries that a read averages over
+    discount: float = 0.99  # λ, what a reward is worth one step later
+    delta: float = 1e-3  # δ of the weights 1/(d² + δ)
+    memory_step: float = 0.1  # α, the step towards a new return of a state met before
+    return_steps: int = 100  # n, rewards that a return sums before it trusts the memory
+    key_size: int = 64  # of the network's output
+    replay_size: int = 100_000  # states with their returns to learn from
+    batch_size: int = 32  # of them in a learning step
+    learning_start_steps: int = 1_000  # no learning before this step
+    learning_interval_steps: int = 4  # steps between two learning steps
+    learning_rate: float = 7.92468721e-6  # of RMSprop
+    rmsprop_decay: float = 0.95  # of the squared average (the paper's momentum)
+    rmsprop_epsilon: float = 1e-2  # inside the square root
+    learn_memory: bool = False  # learn the stored keys and values too, not only the network
+    epsilon_initial: float = 1.0  # probability of a random action at the start
+    epsilon_final: float = 5e-3  # probability of a random action at the end
+    epsilon_anneal_start_steps: int = 5_000  # step from which that probability falls in a straight line
+    epsilon_anneal_end_steps: int = 25_000  # step at which it has reached its final value
+    device: Literal["cpu", "cuda", "auto"] = "cpu"  # where the network and the memory's keys are
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        get_strategy(self.strategy)
+        for name in (
+            "capacity",
+            "neighbours",
+            "return_steps",
+            "key_size",
+            "replay_size",
+            "batch_size",
+            "learning_interval_steps",
+        ):
+            checks.at_least(name, getattr(self, name), 1)
+        for name in ("discount", "epsilon_initial", "epsilon_final", "rmsprop_decay", "memory_step"):
+            checks.within(name, getattr(self, name), 0, 1)
+        for name in ("learning_start_steps", "epsilon_anneal_start_steps"):
+            checks.at_least(name, getattr(self, name), 0)
+        checks.at_least("epsilon_anneal_end_steps", self.epsilon_anneal_end_steps, self.epsilon_anneal_start_steps)
+
+
+def n_step_returns(rewards: Doubles, best: Doubles, n: int, discount: float) -> Floats:
+    """Rₜ = Σᵢ₌₀ⁿ⁻¹ λⁱ rₜ₊ᵢ₊₁ + λⁿ maxₐ Q(sₜ₊ₙ, a) for one ended episode, `best` being maxₐ Q as it was when visited.
+
+    Where the episode ends within n steps the sum is the whole return, and the value after the end is 0.
+    """
+    whole = np.zeros(len(rewards) + 1)
+    for t in range(len(rewards) - 1, -1, -1):
+        whole[t] = rewards[t] + discount * whole[t + 1]
+    returns = whole[:-1].copy()
+    if len(rewards) > n:
+        returns[:-n] += discount**n * (best[n:] - whole[n:-1])
+    return returns.astype(np.float32)
+
+
+def estimate(
+    h: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, there: torch.Tensor, delta: float
+) -> torch.Tensor:
+    """Q(s, a) = Σ wᵢ Qᵢ / Σ wᵢ, wᵢ = 1/(‖h − hᵢ‖² + δ), through which gradients flow to h, hᵢ and Qᵢ.
+
+    h [B, d], keys [B, k, d], values [B, k]; `there` [B, k] is 0 where a table had fewer entries than k.
+    """
+    distances = (h.unsqueeze(1) - keys).square().sum(2)  # [B, k]
+    weights = there / (distances + delta)
+    return (weights * values).sum(1) / weights.sum(1)
+
+
+class NEC(Agent):
+    """Neural episodic control.
+
+    A network makes a key of the observation, and Q is read from the memory at that key. When an episode ends its
+    states are written with their n-step returns, under the keys computed when acting; a state is recognised by its
+    observation, not by its key. Every few steps the network learns to put states where the memory predicts their
+    returns better.
+    """
+
+    name = "nec"
+    Config = NECConfig
+    config: NECConfig
+
+    def _build(self) -> None:
+        config, source = self.config, self.source
+        self.device = find_device(config.device)
+        rng = generator(self.seed, "encoder")
+        self.encoder = NetworkEncoder(
+            make_network(source.observation_shape, config.key_size, rng), config.key_size, self.device
+        )
+        self.network = self.encoder.network
+        self.memory = EpisodicMemory(
+            actions=source.actions,
+            key_size=config.key_size,
+            capacity=config.capacity,
+            strategy=config.strategy,
+            neighbours=config.neighbours,
+            delta=config.delta,
+            match=config.memory_step,
+            exact_read=False,
+            companions=config.key_size + 1 if config.learn_memory else 0,
+            device=self.device.type,
+        )
+        self.optimiser = RMSprop(
+            self.network.parameters(),
+            learning_rate=config.learning_rate,
+            decay=config.rmsprop_decay,
+            epsilon=config.rmsprop_epsilon,
+        )
+        self.replay = ReturnReplay(config.replay_size, source.observation_shape, source.observation_dtype)
+        self.replay_rng = generator(self.seed, "replay")
+        self.epsilon = LinearSchedule(
+            config.epsilon_initial,
+            config.epsilon_final,
+            config.epsilon_anneal_start_steps,
+            config.epsilon_anneal_end_steps,
+        )
+        self._forget_episode()
+
+    def _forget_episode(self) -> None:
+        self._keys: list[Any] = []
+        self._states: list[int] = []
+        self._actions: list[int] = []
+        self._rewards: list[float] = []
+        self._best: list[float] = []
+        self.replay.abandon()
+
+    def act(self, observation: Array, step: int) -> int:
+        """ε-greedy on the memory, which is read even when exploring: returns need maxₐ Q."""
+        keys = self.encoder(observation[None])  # [1, key_size]
+        q = as_array(self.memory.read(keys, touch=True))[0]
+        rng = self.policy_rng
+        explores = rng.random() < self.epsilon(step)
+        action = int(rng.integers(self.source.actions)) if explores else greedy(q, rng)
+        self._keys.append(keys[0])
+        self._states.append(state_of(observation))
+        self._actions.append(action)
+        self._best.append(float(q.max()))
+        self.replay.add(observation, action)
+        return action
+
+    def observe(self, reward: float, observation: Array, terminated: bool, truncated: bool) -> None:
+        """Keep the reward; at the end of the episode, write what it taught; every few steps, learn."""
+        self._rewards.append(reward)
+        if terminated or truncated:
+            self._write_episode()
+        due = self.steps % self.config.learning_interval_steps == 0
+        if due and self.steps >= self.config.learning_start_steps and len(self.replay) >= self.config.batch_size:
+            self._learn()
+
+    def _write_episode(self) -> None:
+        config = self.config
+        returns = n_step_returns(np.array(self._rewards), np.array(self._best), config.return_steps, config.discount)
+        keys, actions = stack(self._keys), np.array(self._actions)
+        states = np.array(self._states, np.uint64)
+        for action in range(self.source.actions):
+            taken = np.flatnonzero(actions == action)
+            if len(taken):
+                self.memory.write(action, keys[taken], returns[taken], states=states[taken])
+        self.replay.finish(returns)
+        self._forget_episode()
+
+    def _learn(self) -> None:
+        """One step of RMSprop on the mean of (Q(s, a) − R)² over a batch of remembered states."""
+        self.encoder.changed()
+        batch = self.replay.sample(self.replay_rng, self.config.batch_size)
+        h = self.network(as_input(batch.observations, self.device))
+        near = self.memory.look_up(batch.actions, h.detach() if h.is_cuda else h.detach().numpy(), touch=True)
+        usable = near.found > 0  # an empty table predicts 0 whatever the network says
+        if not usable.all():
+            if not usable.any():
+                return
+            h = h[torch.from_numpy(usable).to(self.device)]
+        found = near.found[usable]
+        slots = near.slots[usable].astype(np.int64)
+        there = np.arange(slots.shape[1]) < found[:, None]  # [B, k]
+        target = torch.from_numpy(batch.returns[usable]).to(self.device)
+        mask = torch.from_numpy(there.astype(np.float32)).to(self.device)
+        keys, values = (torch.as_tensor(part[usable], device=self.device) for part in (near.keys, near.values))
+        if not self.config.learn_memory:
+            loss = (estimate(h, keys, values, mask, self.config.delta) - target).square().mean()
+            self.optimiser.step(torch.autograd.grad(loss, self.optimiser.parameters))
+            return
+        # an entry may be a neighbour of several states: its gradients add up
+        entries = np.where(there, batch.actions[usable][:, None] * self.config.capacity + slots, -1)
+        unique, first, back = np.unique(entries, return_index=True, return_inverse=True)
+        place = torch.from_numpy(back.reshape(entries.shape)).to(self.device)
+        entry_keys = keys.reshape(-1, self.config.key_size)[torch.from_numpy(first).to(self.device)].requires_grad_()
+        entry_values = values.reshape(-1)[torch.from_numpy(first).to(self.device)].requires_grad_()
+        q = estimate(h, entry_keys[place], entry_values[place], mask, self.config.delta)
+        loss = (q - target).square().mean()
+        *gradients, key_gradient, value_gradient = torch.autograd.grad(
+            loss, [*self.optimiser.parameters, entry_keys, entry_values]
+        )
+        self.optimiser.step(gradients)
+        real = unique >= 0
+        gradient = torch.cat([key_gradient, value_gradient[:, None]], 1).cpu().numpy()[real]
+        entry = torch.cat([entry_keys, entry_values[:, None]], 1).detach().cpu().numpy()[real]
+        self._learn_entries(unique[real] // self.config.capacity, unique[real] % self.config.capacity, entry, gradient)
+
+    def _learn_entries(self, actions: Array, slots: Array, entries: Floats, gradients: Floats) -> None:
+        """RMSprop on stored keys and values, [U, key_size + 1], its squared averages kept beside each entry."""
+        config = self.config
+        squares = self.memory.companions[actions, slots]
+        squares = config.rmsprop_decay * squares + (1 - config.rmsprop_decay) * gradients**2
+        self.memory.companions[actions, slots] = squares
+        entries = entries - np.float32(config.learning_rate) * gradients / np.sqrt(squares + config.rmsprop_epsilon)
+        entries = entries.astype(np.float32)
+        self.memory.adjust(actions, slots, np.ascontiguousarray(entries[:, :-1]), np.ascontiguousarray(entries[:, -1]))
+
+    def q_values(self, observations: Array) -> Floats:
+        """Q of every action for a batch of observations; touches nothing."""
+        return as_array(self.memory.read(self.encoder(observations)))
+
+    def _parts(self) -> dict[str, Any]:
+        size = self.config.key_size
+        return {
+            "network": {name: as_array(weight).copy() for name, weight in self.network.state_dict().items()},
+            "optimiser": self.optimiser.state_dict(),
+            "memory": self.memory.state_dict(),
+            "replay": self.replay.state_dict(),
+            "replay_rng": generator_state(self.replay_rng),
+            "unfinished": {
+                "keys": as_array(stack(self._keys)) if self._keys else np.zeros((0, size), np.float32),
+                "states": np.array(self._states, np.uint64),
+                "actions": np.array(self._actions, np.int32),
+                "rewards": np.array(self._rewards, np.float64),
+                "best": np.array(self._best, np.float64),
+            },
+        }
+
+    def _load_parts(self, parts: dict[str, Any]) -> None:
+        with torch.no_grad():
+            for name, weight in self.network.state_dict().items():
+                weight.copy_(torch.from_numpy(parts["network"][name]))
+        self.encoder.changed()
+        self.optimiser.load_state_dict(parts["optimiser"])
+        self.memory.load_state_dict(parts["memory"])
+        self.replay.load_state_dict(parts["replay"])
+        set_generator_state(self.replay_rng, parts["replay_rng"])
+        unfinished = parts["unfinished"]
+        keys = unfinished["keys"]
+        self._keys = list(keys if self.device.type == "cpu" else torch.from_numpy(keys).to(self.device))
+        self._states, self._actions = unfinished["states"].tolist(), unfinished["actions"].tolist()
+        self._rewards, self._best = unfinished["rewards"].tolist(), unfinished["best"].tolist()
+
+
+def as_array(numbers: Any) -> Any:
+    """A NumPy array of a tensor on any device."""
+    return numbers if isinstance(numbers, np.ndarray) else numbers.detach().cpu().numpy()
+
+
+def stack(keys: list[Any]) -> Any:
+    """Keys one below the other, as arrays or tensors as they come."""
+    return np.stack(keys) if isinstance(keys[0], np.ndarray) else torch.stack(keys)

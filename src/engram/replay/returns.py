@@ -1,0 +1,86 @@
+"""Replay of states with the returns that followed them, for agents that learn from whole episodes."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from engram import checks
+from engram.errors import InvalidInputError
+from engram.replay.entries import Entries
+from engram.replay.observations import make_observations, require
+from engram.typing import Array, Floats, Longs
+
+
+class ReturnBatch(NamedTuple):
+    """States with what followed, one per row."""
+
+    observations: Array  # [B, …], in the environment's dtype
+    actions: Longs  # [B]
+    returns: Floats  # [B]
+
+
+class ReturnReplay:
+    """The last `capacity` states; those of finished episodes are drawn uniformly.
+
+    A state of the unfinished episode takes a place as soon as it is added, and can be drawn when its return is known.
+    """
+
+    def __init__(self, capacity: int, shape: tuple[int, ...], dtype: Any) -> None:
+        self.capacity = checks.at_least("replay_size", capacity, 1)
+        self._observations = make_observations(shape, dtype, capacity)
+        self._entries = Entries(capacity, self._observations, {"actions": np.int64, "returns": np.float32})
+        self._unfinished: list[int] = []  # the episode's actions; its observations are the newest
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def add(self, observation: Array, action: int) -> None:
+        """Add a step to the unfinished episode."""
+        self._observations.add(observation)
+        self._unfinished.append(action)
+
+    def finish(self, returns: Floats) -> None:
+        """End the episode: its T states can be drawn from now on, with these returns [T]."""
+        actions = self._unfinished
+        if len(returns) != len(actions):
+            raise InvalidInputError(f"returns must have one value per step, {len(actions)}, got {len(returns)}")
+        first = self._observations.newest + 1 - len(actions)
+        for number, (action, value) in enumerate(zip(actions, returns.tolist(), strict=True), first):
+            self._entries.add(number, action, value)
+        self._unfinished = []
+
+    def abandon(self) -> None:
+        """Break off the episode; its states are never drawn."""
+        self._unfinished = []
+
+    def sample(self, rng: np.random.Generator, size: int) -> ReturnBatch:
+        """States of finished episodes drawn uniformly, with replacement."""
+        numbers, (actions, returns) = self._entries.draw(rng, size)
+        return ReturnBatch(self._observations.get(numbers), actions, returns)
+
+    @property
+    def nbytes(self) -> int:
+        """Of memory, once every place is taken."""
+        return self._observations.nbytes + self._entries.nbytes
+
+    def state_dict(self) -> dict[str, Any]:
+        """Every state that can be drawn, and the unfinished episode."""
+        begin = self._observations.newest + 1 - len(self._unfinished)
+        return {
+            "unfinished": np.array(self._unfinished, np.int64),
+            "entries": self._entries.state_dict(),
+            "observations": self._observations.state_dict(min(self._entries.oldest_number, begin)),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take back what `state_dict` gave."""
+        self._observations.load_state_dict(state["observations"])
+        self._entries.load_state_dict(state["entries"])
+        self._unfinished = state["unfinished"].tolist()
+        self.check_valid()
+
+    def check_valid(self) -> None:
+        """Raise InvalidInputError unless everything fits together."""
+        self._observations.check_valid()
+        self._entries.check_valid(room_after=len(self._unfinished))
+        require(len(self._unfinished) <= self._observations.newest + 1, "every unfinished step has an observation")

@@ -1,0 +1,89 @@
+"""Replay of transitions (s, a, r, s'), for agents that bootstrap from the next state."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from engram import checks
+from engram.replay.entries import Entries
+from engram.replay.observations import make_observations
+from engram.typing import Array, Floats, Longs
+
+
+class Batch(NamedTuple):
+    """Transitions, one per row."""
+
+    observations: Array  # [B, …], in the environment's dtype
+    actions: Longs  # [B]
+    rewards: Floats  # [B]
+    next_observations: Array  # [B, …]
+    terminated: Array  # [B] bool
+    truncated: Array  # [B] bool
+
+
+class TransitionReplay:
+    """The last `capacity` transitions, drawn uniformly.
+
+    s' is the observation stored right after s, so that an episode of T steps stores T + 1 observations. For vectors
+    there is room for the end of every episode; for images, which are large, there are fewer transitions than
+    `capacity` where episodes are shorter than 32 steps on average.
+    """
+
+    def __init__(self, capacity: int, shape: tuple[int, ...], dtype: Any) -> None:
+        self.capacity = checks.at_least("replay_size", capacity, 1)
+        ends = capacity if len(shape) == 1 else capacity // 32
+        self._observations = make_observations(shape, dtype, capacity + ends + 1)
+        columns = {"actions": np.int64, "rewards": np.float32, "terminated": np.bool_, "truncated": np.bool_}
+        self._entries = Entries(capacity, self._observations, columns)
+        self.in_episode = False  # the newest observation is where an episode stands
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def begin(self, observation: Array) -> None:
+        """Begin an episode with its first observation."""
+        self._observations.add(observation)
+        self.in_episode = True
+
+    def add(
+        self, action: int, reward: float, next_observation: Array, *, terminated: bool = False, truncated: bool = False
+    ) -> None:
+        """Add a step from where the episode stands."""
+        number = self._observations.add(next_observation) - 1
+        self._entries.add(number, action, reward, terminated, truncated)
+        self.in_episode = not (terminated or truncated)
+
+    def abandon(self) -> None:
+        """Break off the episode; the steps it has taken stay."""
+        self.in_episode = False
+
+    def sample(self, rng: np.random.Generator, size: int) -> Batch:
+        """Transitions drawn uniformly, with replacement."""
+        numbers, (actions, rewards, terminated, truncated) = self._entries.draw(rng, size)
+        get = self._observations.get
+        return Batch(get(numbers), actions, rewards, get(numbers + 1), terminated, truncated)
+
+    @property
+    def nbytes(self) -> int:
+        """Of memory, once every place is taken."""
+        return self._observations.nbytes + self._entries.nbytes
+
+    def state_dict(self) -> dict[str, Any]:
+        """Every transition that can be drawn, and where the episode stands."""
+        return {
+            "in_episode": self.in_episode,
+            "entries": self._entries.state_dict(),
+            "observations": self._observations.state_dict(self._entries.oldest_number),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take back what `state_dict` gave."""
+        self._observations.load_state_dict(state["observations"])
+        self._entries.load_state_dict(state["entries"])
+        self.in_episode = state["in_episode"]
+        self.check_valid()
+
+    def check_valid(self) -> None:
+        """Raise InvalidInputError unless everything fits together."""
+        self._observations.check_valid()
+        self._entries.check_valid(room_after=1)

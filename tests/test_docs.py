@@ -1,0 +1,160 @@
+"""The documents are true: their code runs, their links lead somewhere, their names and numbers are the code's."""
+
+import ast
+import json
+import re
+import runpy
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engram.agents.mfec import MFECConfig
+from engram.errors import EngramError
+from engram.memory.strategies import STRATEGIES, Strategy, Write
+from engram.training.run import Run, RunFolder
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(ROOT.glob("docs/*.md"))]
+WITH_CODE = ["README.md", "docs/strategies.md", "docs/interface.md"]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+SOURCE = re.compile(r"\bsrc/engram/(?:[\w/.]*\w|[\w/]*/)?(?::[\w.]+\w)?")
+
+
+def python_blocks() -> Iterator[Any]:
+    """Every ```python block, named by its document and the line at which it begins."""
+    for name in WITH_CODE:
+        text = (ROOT / name).read_text()
+        for found in BLOCK.finditer(text):
+            if found[1] == "python":
+                line = text[: found.start(2)].count("\n") + 1
+                yield pytest.param(found[2], id=f"{name}:{line}")
+
+
+def prose(document: Path) -> str:
+    """A document without its code blocks."""
+    return BLOCK.sub("", document.read_text())
+
+
+def links() -> Iterator[Any]:
+    """Every link that stays in the repository, with the document that holds it."""
+    for document in DOCUMENTS:
+        for target in dict.fromkeys(LINK.findall(prose(document))):
+            if "://" not in target:
+                yield pytest.param(document, target, id=f"{document.name}-{target}")
+
+
+def anchors(document: Path) -> set[str]:
+    """The anchors of a document's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", prose(document), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def mentions() -> list[str]:
+    """Every `src/engram/…` that a document speaks of."""
+    return sorted({mention for document in DOCUMENTS for mention in SOURCE.findall(document.read_text())})
+
+
+def rows(text: str) -> list[list[str]]:
+    """The rows of all tables in a text that begin with a name in `code`, as lists of cells."""
+    return [line.split(" | ") for line in re.findall(r"^\| (`.*) \|$", text, re.MULTILINE)]
+
+
+def section(name: str, heading: str) -> str:
+    """What a document says under a heading of the second level."""
+    return (ROOT / name).read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
+
+
+@pytest.mark.parametrize("code", list(python_blocks()))
+def test_code_runs_as_it_stands(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "block.py").write_text(code)
+    runpy.run_path("block.py", run_name="__main__")
+
+
+def test_every_document_that_should_has_code() -> None:
+    names = {str(block.id).split(":")[0] for block in python_blocks()}
+    assert names == set(WITH_CODE)
+
+
+@pytest.mark.parametrize(("document", "target"), list(links()))
+def test_links_lead_somewhere(document: Path, target: str) -> None:
+    path, _, anchor = target.partition("#")
+    there = document.parent / path if path else document
+    assert there.exists(), f"{document.name} links to {target}, which does not exist"
+    if anchor:
+        assert anchor in anchors(there)
+
+
+@pytest.mark.parametrize("mention", mentions())
+def test_what_is_mentioned_exists(mention: str) -> None:
+    """`src/engram/folder/`, `src/engram/file.py`, or `src/engram/file.py:Class.method`."""
+    path, _, name = mention.partition(":")
+    assert (ROOT / path).exists()
+    if name:
+        assert name in defined_names(ROOT / path)
+
+
+def defined_names(file: Path) -> set[str]:
+    """Functions, classes and variables of a module, and `Class.method`."""
+    names: set[str] = set()
+    for node in ast.parse(file.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            names |= {f"{node.name}.{below.name}" for below in node.body if isinstance(below, ast.FunctionDef)}
+        if isinstance(node, ast.Assign):
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return names
+
+
+def test_the_table_of_settings_is_the_config() -> None:
+    """Names, order and defaults; and where the table gives a number of the paper's, it is the default."""
+    table = rows(section("docs/interface.md", "MFEC and its settings"))
+    told = {name.strip("`"): ast.literal_eval(default.strip("`")) for name, default, _, _ in table}
+    config = {field.name: field.default for field in fields(MFECConfig)}
+    assert list(told.items()) == list(config.items())
+    paper = {name.strip("`"): float(number) for name, _, number, _ in table if re.fullmatch(r"[\d.]+", number)}
+    assert paper == {name: config[name] for name in paper}
+    words = {name.strip("`"): text for name, _, text, _ in table if name.strip("`") not in paper}
+    assert words == {"seed": "not given", "strategy": "varied", "capacity": "varied", "kernel": "not given"}
+
+
+def test_every_field_of_a_runs_files_is_explained(tmp_path: Path) -> None:
+    run = Run("mfec", "CartPole-v1", MFECConfig(capacity=10), 60, 30, 1)
+    folder = RunFolder(tmp_path / "run")
+    folder.claim(run)
+    folder.record(run, run.make_agent())
+    text = section("docs/interface.md", "A run's folder")
+    explained = set(re.findall(r"`([\w.]+)`", text))
+    assert {path.name for path in folder.path.iterdir()} <= explained
+    for name in ("config.json", "progress.jsonl", "result.json", "meta.json"):
+        for keys in objects(folder.path / name):
+            assert keys <= explained, f"{name}: {sorted(keys - explained)} not explained"
+
+
+def objects(file: Path) -> Iterator[set[str]]:
+    """The fields of each JSON object in a file: one per line, or one in all."""
+    text = file.read_text()
+    for part in text.splitlines() if file.suffix == ".jsonl" else [text]:
+        yield set(json.loads(part))
+
+
+def test_all_strategies_and_errors_are_explained() -> None:
+    strategies = (ROOT / "docs/strategies.md").read_text()
+    told = {row[0].strip("`") for row in rows(section("README.md", "The five strategies"))}
+    assert told == set(STRATEGIES)
+    for name in STRATEGIES:
+        assert re.search(rf"^## .*: `{name}`$", strategies, re.MULTILINE), name
+    errors = {row[0].strip("`") for row in rows(section("docs/interface.md", "Errors"))}
+    assert errors == {error.__name__ for error in EngramError.__subclasses__() if error.__module__ == "engram.errors"}
+
+
+def test_what_a_strategy_may_ask_for_is_explained() -> None:
+    text = section("docs/strategies.md", "Your own strategy")
+    methods = {name for name in vars(Strategy) if not name.startswith("_")}
+    for name in methods | set(Strategy.__annotations__) | set(Write._fields):
+        assert re.search(rf"`(write\.)?{name}\b", text) or f"def {name}(" in text, name
