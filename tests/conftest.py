@@ -6,6 +6,8 @@ import gymnasium
 import numpy as np
 import pytest
 
+from engram.agents import Agent
+from engram.training.files import split
 from engram.typing import Floats
 
 
@@ -36,3 +38,12 @@ class Corridor(gymnasium.Env[Floats, np.int64]):
 @pytest.fixture
 def corridor() -> type[Corridor]:
     return Corridor
+
+
+def assert_same_state(one: Agent, other: Agent) -> None:
+    (arrays, plain), (other_arrays, other_plain) = split(one.state_dict()), split(other.state_dict())
+    assert plain == other_plain
+    assert arrays.keys() == other_arrays.keys()
+    for name, array in arrays.items():
+        assert array.dtype == other_arrays[name].dtype
+        np.testing.assert_array_equal(array, other_arrays[name], err_msg=name)

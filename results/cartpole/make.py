@@ -2,16 +2,16 @@
 
     python results/cartpole/make.py
 
-Runs five strategies from seeds 0–4 (finished ones in runs/ are reused) and writes scores.csv and README.md beside this
-file. A score is the mean of a run's last ten evaluations.
+Runs every cell from seeds 0–4 (finished runs in runs/cartpole are reused) and writes scores.csv and README.md beside
+this file. A score is the mean of a run's last ten evaluations.
 """
 
 import csv
 import os
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 from math import sqrt
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from rich.console import Console
@@ -24,7 +24,7 @@ from engram.training.run import Run
 HERE = Path(__file__).parent
 STRATEGIES = ("lru", "rew", "sur", "kmeans", "dkm")
 SEEDS = range(5)
-STEPS = {"mfec": 15_000}
+STEPS = {"mfec": 15_000, "nec": 20_000, "d3qn": 20_000}
 
 
 class Score(NamedTuple):
@@ -37,86 +37,110 @@ class Score(NamedTuple):
         return f"{self.mean:.0f} ± {self.std:.0f}"
 
 
-# (agent, entries per action) → a score per strategy, in the order of STRATEGIES
-RERUN = {  # the authors' code, 3 seeds
-    ("mfec", 500): [Score(169, 31), Score(33, 9), Score(112, 10), Score(316, 55), Score(191, 18)],
-}
-PAPER = {  # Agostinelli et al. 2019, Table 1
-    ("mfec", 500): [Score(142, 19), Score(61, 7), Score(102, 12), Score(244, 131), Score(174, 34)],
-}
+@dataclass(frozen=True)
+class Row:
+    """One agent at one memory size: settings, and a score per strategy from elsewhere."""
+
+    name: str
+    agent: str
+    settings: dict[str, Any]
+    rerun: list[Score] = field(default_factory=list)  # the authors' code, 3 seeds
+    paper: list[Score] = field(default_factory=list)  # Agostinelli et al. 2019, Table 1
+    strategies: tuple[str, ...] = STRATEGIES
+
+    def runs(self, strategy: str) -> list[Run]:
+        """A run for every seed."""
+        config = get_agent(self.agent).Config
+        settings = self.settings | ({"strategy": strategy} if strategy else {})
+        return [Run(self.agent, "CartPole-v1", config(**settings, seed=seed), STEPS[self.agent]) for seed in SEEDS]
+
+
+ROWS = [
+    Row(
+        "MFEC, 500",
+        "mfec",
+        {"capacity": 500},
+        [Score(169, 31), Score(33, 9), Score(112, 10), Score(316, 55), Score(191, 18)],
+        [Score(142, 19), Score(61, 7), Score(102, 12), Score(244, 131), Score(174, 34)],
+    ),
+    Row(
+        "NEC, 50",
+        "nec",
+        {"capacity": 50},
+        [Score(83, 18), Score(64, 8), Score(91, 22), Score(191, 119), Score(123, 35)],
+        [Score(161, 15), Score(107, 29), Score(195, 88), Score(136, 72), Score(326, 31)],
+    ),
+    Row(
+        "NEC, 500",
+        "nec",
+        {"capacity": 500},
+        [Score(129, 33), Score(43, 3), Score(118, 14), Score(377, 145), Score(213, 62)],
+        [Score(247, 43), Score(117, 33), Score(218, 48), Score(211, 79), Score(271, 37)],
+    ),
+    Row("NEC, 50, memory learned", "nec", {"capacity": 50, "learn_memory": True}),
+    Row("NEC, 500, memory learned", "nec", {"capacity": 500, "learn_memory": True}),
+    Row("D3QN", "d3qn", {}, [], [Score(249, 143)], ("",)),
+]
 
 HEAD = """# CartPole at the paper's settings
 
 Made by `python results/cartpole/make.py`. Evaluation of ten greedy episodes every 500 steps; a score is the mean
 of a run's last ten evaluations; mean ± standard deviation (ddof 1) over seeds 0–4. *Rerun*: the code that the paper's
-authors published, run with the same protocol from 3 seeds. *Paper*: its Table 1.
+authors published, run with the same protocol from 3 seeds. *Paper*: its Table 1. *Memory learned*: NEC that learns the
+stored keys and values as well as the network (`learn_memory=True`).
 """
 
 WHY = {
-    ("mfec", 500, "rew", "paper"): "the authors' own code, rerun, is as low (33 ± 9), so the paper's figure does not follow from "
-    "its settings; we do not know what made it.",
+    ("MFEC, 500", "rew", "paper"): "the authors' own code, rerun, is as low (33 ± 9), so the paper's figure does not "
+    "follow from its settings; we do not know what made it.",
 }
 
 
-def runs() -> Iterator[tuple[tuple[str, int], str, list[Run]]]:
-    """Every cell of the table with its runs."""
-    for agent, capacity in RERUN:
-        config = get_agent(agent).Config
-        for strategy in STRATEGIES:
-            settings = {"strategy": strategy, "capacity": capacity}
-            yield (
-                (agent, capacity),
-                strategy,
-                [Run(agent, "CartPole-v1", config(**settings, seed=seed), STEPS[agent]) for seed in SEEDS],
-            )
-
-
-def differences(cell: tuple[str, int], strategy: str, ours: Score) -> Iterator[str]:
+def differences(row: Row, strategy: str, ours: Score) -> list[str]:
     """A sentence for each difference beyond two (pooled) standard deviations."""
-    place = STRATEGIES.index(strategy)
-    for name, theirs in (("rerun", RERUN[cell][place]), ("paper", PAPER[cell][place])):
-        pooled = sqrt((ours.std**2 + theirs.std**2) / 2)
-        if abs(ours.mean - theirs.mean) > 2 * pooled:
-            agent, capacity = cell
-            why = WHY.get((agent, capacity, strategy, name), "we have no explanation yet.")
-            yield (
-                f"- {agent.upper()}, {capacity}, {label({'name': strategy})}: ours {ours}, {name} {theirs}, "
-                f"{abs(ours.mean - theirs.mean) / pooled:.1f} standard deviations apart: {why}"
-            )
+    place = row.strategies.index(strategy)
+    sentences = []
+    for name, scores in (("rerun", row.rerun), ("paper", row.paper)):
+        if scores:
+            theirs = scores[place]
+            apart = abs(ours.mean - theirs.mean) / sqrt((ours.std**2 + theirs.std**2) / 2)
+            if apart > 2:
+                who = ", ".join(filter(None, (row.name, label({"name": strategy}) if strategy else "")))
+                why = WHY.get((row.name, strategy, name), "we have no explanation yet.")
+                sentences.append(f"- {who}: ours {ours}, {name} {theirs}, {apart:.1f} standard deviations apart: {why}")
+    return sentences
 
 
 def main() -> None:
     """Run what has no result yet, then write the table."""
-    cells = list(runs())
     console = Console()
 
     def tell(outcome: Outcome) -> None:
         if outcome.result is not None and not outcome.reused:
             console.print(f"{outcome.run.id}: {outcome.result['score']:.1f}", highlight=False)
 
-    results = run_all(
-        [run for _, _, group in cells for run in group], Path("runs/cartpole"), jobs=os.cpu_count() or 1, callback=tell
-    )
-    scores = {(cell, strategy): [float(results[run.id]["score"]) for run in group] for cell, strategy, group in cells}
+    cells = {(row.name, strategy): row.runs(strategy) for row in ROWS for strategy in row.strategies}
+    every = [run for runs in cells.values() for run in runs]
+    results = run_all(every, Path("runs/cartpole"), jobs=os.cpu_count() or 1, callback=tell)
+    scores = {key: [float(results[run.id]["score"]) for run in runs] for key, runs in cells.items()}
     with (HERE / "scores.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["agent", "capacity", "strategy", "seed", "score"])
-        for ((agent, capacity), strategy), values in scores.items():
-            for seed, value in zip(SEEDS, values, strict=True):
-                writer.writerow([agent, capacity, strategy, seed, round(value, 3)])
+        writer.writerow(["row", "strategy", "seed", "score", "run"])
+        for (name, strategy), runs in cells.items():
+            for seed, run, value in zip(SEEDS, runs, scores[name, strategy], strict=True):
+                writer.writerow([name, strategy, seed, round(value, 3), run.id])
     ours = {key: Score(float(np.mean(values)), float(np.std(values, ddof=1))) for key, values in scores.items()}
     lines = [HEAD, "| | " + " | ".join(label({"name": name}) for name in STRATEGIES) + " |", "|---" * 6 + "|"]
-    for cell, rerun in RERUN.items():
-        agent, capacity = cell
-        for name, row in (
-            ("ours", [ours[cell, strategy] for strategy in STRATEGIES]),
-            ("rerun", rerun),
-            ("paper", PAPER[cell]),
-        ):
-            lines.append(f"| {agent.upper()}, {capacity}, {name} | " + " | ".join(map(str, row)) + " |")
-    lines += ["", "Differences beyond two pooled standard deviations:", ""]
-    apart = [line for (cell, strategy), score in ours.items() for line in differences(cell, strategy, score)]
-    lines += apart or ["- none"]
+    apart = []
+    for row in ROWS:
+        mine = [ours[row.name, strategy] for strategy in row.strategies]
+        for name, cell_scores in (("ours", mine), ("rerun", row.rerun), ("paper", row.paper)):
+            if cell_scores:
+                empty = [""] * (len(STRATEGIES) - len(cell_scores))
+                lines.append(f"| {row.name}, {name} | " + " | ".join([*map(str, cell_scores), *empty]) + " |")
+        for strategy in row.strategies:
+            apart += differences(row, strategy, ours[row.name, strategy])
+    lines += ["", "Differences beyond two pooled standard deviations:", "", *(apart or ["- none"])]
     (HERE / "README.md").write_text("\n".join(lines) + "\n")
     console.print("\n".join(lines), highlight=False, markup=False)
 

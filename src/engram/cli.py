@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import tyro
@@ -12,19 +12,23 @@ from rich.console import Console
 from tyro.conf import Positional
 
 import engram
-from engram.agents import get_agent
-from engram.agents.mfec import MFECConfig
+from engram.agents import NAMES, get_agent
 from engram.errors import EngramError
+from engram.studies.presets import Family, preset
 from engram.training.evaluation import evaluate_policy
 from engram.training.progress import ProgressBar
 from engram.training.run import Run, RunFolder
+
+PAPER_STEPS = {"mfec": 15_000, "nec": 20_000, "d3qn": 20_000}  # on CartPole
 
 HELP = """usage: engram [-h] [--version] COMMAND …
 
 Episodic control: reinforcement learning that acts by looking up similar past states in a small memory.
 
 commands:
-  train mfec    train an agent and write everything about the run to a folder
+  train mfec    train model-free episodic control and write everything about the run to a folder
+  train nec     the same with neural episodic control     (needs PyTorch: the extra `torch`)
+  train d3qn    the same with a dueling double deep Q-network        (needs PyTorch as well)
   eval          play episodes with a trained agent and report its returns
 
 `engram COMMAND --help` lists a command's options. To begin with:
@@ -35,13 +39,14 @@ commands:
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """Train an agent and write everything about the run to a folder."""
+    """What is trained, for how long, and where it is written down."""
 
     agent: ClassVar[str]
 
     env: str = "CartPole-v1"  # id of a Gymnasium environment, e.g. Acrobot-v1, engram/OpenRoom-v0
     steps: int = 15_000  # steps of training
     out: Path | None = None  # the run's folder; by default runs/ and the run's id
+    preset: Family = "classic"  # the paper's settings for this family of environments; other options go before it
     evaluation_interval_steps: int = 500  # between two evaluations
     evaluation_episodes: int = 10  # greedy episodes per evaluation, always from the same starts
     progress: bool = True  # show how far it is
@@ -52,23 +57,46 @@ class Training:
         return Run(
             self.agent,
             self.env,
-            config(**{field.name: getattr(self, field.name) for field in fields(config)}),
+            config(**{each.name: getattr(self, each.name) for each in fields(config)}),
             self.steps,
             self.evaluation_interval_steps,
             self.evaluation_episodes,
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainMFEC(MFECConfig, Training):
-    """Train MFEC, model-free episodic control, and write everything about the run to a folder."""
+def training_options(agent: str, words: Sequence[str]) -> Training:
+    """The options of `engram train AGENT`: those of any training, and the fields of the agent's config."""
+    config: Any = get_agent(agent).Config
 
-    agent: ClassVar[str] = "mfec"
+    @dataclass(frozen=True, kw_only=True)
+    class Options(config, Training):  # type: ignore[misc]
+        """Train an agent and write everything about the run to a folder."""
 
-    strategy: str = "lru"  # what is forgotten: lru, rew, sur, kmeans, dkm; options: dkm:decay=0.3
+        def __post_init__(self) -> None:
+            """Leave checking to `run`, whose messages are not framed as errors of parsing."""
 
-    def __post_init__(self) -> None:
-        """Leave checking to `run`, whose messages are not framed as errors of parsing."""
+    @dataclass(frozen=True, kw_only=True)
+    class OptionsWithStrategy(Options):
+        """Train an agent and write everything about the run to a folder."""
+
+        strategy: str = "lru"  # what is forgotten: lru, rew, sur, kmeans, dkm; options: dkm:decay=0.3
+
+    options = OptionsWithStrategy if hasattr(config, "strategy") else Options
+    options.agent = agent
+    family = find_preset(words)
+    defaults = options(preset=family, steps=PAPER_STEPS[agent], **preset(agent, family))
+    description = f"Train {NAMES[agent]} and write everything about the run to a folder."
+    return tyro.cli(options, prog=f"engram train {agent}", args=words, default=defaults, description=description)
+
+
+def find_preset(words: Sequence[str]) -> Any:
+    """The preset among the words, which decides the defaults of all other options."""
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        if word == "--preset":
+            return following
+        if word.startswith("--preset="):
+            return word.partition("=")[2]
+    return "classic"
 
 
 @dataclass(frozen=True)
@@ -136,8 +164,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
     try:
         match words:
-            case ["train", "mfec", *options]:
-                train(tyro.cli(TrainMFEC, prog="engram train mfec", args=options), console)
+            case ["train", agent, *options] if agent in NAMES:
+                train(training_options(agent, options), console)
             case ["eval", *options]:
                 evaluate(tyro.cli(Eval, prog="engram eval", args=options), console)
             case _:

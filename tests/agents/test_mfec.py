@@ -12,20 +12,10 @@ from stable_baselines3.common.evaluation import evaluate_policy as sb3_evaluate_
 from engram import MFEC, EpisodicMemory, evaluate_policy, load
 from engram.agents.mfec import MFECConfig
 from engram.errors import InvalidInputError, NotReproducibleError
-from engram.training.files import split
-from tests.conftest import Corridor
+from tests.conftest import Corridor, assert_same_state
 
 STRATEGIES = ["lru", "rew", "sur", "kmeans", "dkm", "dkm:decay=0.3"]
 QUICK: dict[str, Any] = {"epsilon_anneal_start_steps": 200, "epsilon_anneal_end_steps": 1000}
-
-
-def assert_same_state(one: MFEC, other: MFEC) -> None:
-    (arrays, plain), (other_arrays, other_plain) = split(one.state_dict()), split(other.state_dict())
-    assert plain == other_plain
-    assert arrays.keys() == other_arrays.keys()
-    for name, array in arrays.items():
-        assert array.dtype == other_arrays[name].dtype
-        np.testing.assert_array_equal(array, other_arrays[name], err_msg=name)
 
 
 def test_the_defaults_are_the_papers() -> None:

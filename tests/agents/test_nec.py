@@ -16,8 +16,7 @@ from engram.agents.rmsprop import RMSprop
 from engram.devices import torch
 from engram.encoders.networks import make_network
 from engram.errors import InvalidInputError
-from tests.agents.test_mfec import assert_same_state
-from tests.conftest import Corridor
+from tests.conftest import Corridor, assert_same_state
 
 STRATEGIES = ["lru", "rew", "sur", "kmeans", "dkm"]
 QUICK: dict[str, Any] = {"epsilon_anneal_start_steps": 200, "epsilon_anneal_end_steps": 1000}
@@ -153,7 +152,7 @@ def test_learning_the_memory_moves_stored_keys_and_values() -> None:
             for i, action in enumerate(batch.actions)
         ]
     )
-    (q - torch.from_numpy(batch.returns)).square().mean().backward()
+    (q - torch.from_numpy(batch.returns)).square().mean().backward()  # type: ignore[no-untyped-call]
     agent._learn()
     for action, (keys, values) in enumerate(stored):
         after = agent.memory.entries(action)
@@ -307,3 +306,34 @@ def test_a_missing_gpu_is_named() -> None:
         with pytest.raises(InvalidInputError, match=r"PyTorch sees no GPU"):
             NEC("CartPole-v1", device="cuda")
         assert NEC("CartPole-v1", device="auto").device.type == "cpu"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+def test_it_balances_the_pole(seed: int) -> None:
+    """Above 195 within 50,000 steps: k-means with 1,000 entries, ε annealed from step 1,000 to 10,000, 30,000 steps."""
+    agent = NEC(
+        "CartPole-v1",
+        strategy="kmeans",
+        capacity=1000,
+        epsilon_anneal_start_steps=1_000,
+        epsilon_anneal_end_steps=10_000,
+        seed=seed,
+    ).learn(20_000)
+    scores = [evaluate_policy(agent.learn(1000), "CartPole-v1")[0] for _ in range(10)]
+    assert np.mean(scores) > 195, scores
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+def test_lru_with_room_for_every_state_solves_the_open_room(seed: int) -> None:
+    """200 entries, ε annealed from step 2,000 to 12,000: the goal is reached in every evaluation at the end."""
+    agent = NEC(
+        "engram/OpenRoom-v0",
+        strategy="lru",
+        capacity=200,
+        epsilon_anneal_start_steps=2_000,
+        epsilon_anneal_end_steps=12_000,
+        seed=seed,
+    ).learn(15_000)
+    assert [evaluate_policy(agent.learn(500), "engram/OpenRoom-v0")[0] for _ in range(10)] == [1] * 10

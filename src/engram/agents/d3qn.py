@@ -1,4 +1,4 @@
-"""Dueling double deep Q-network (Mnih et al. 2015, van Hasselt et al. 2016, Wang et al. 2016): the parametric baseline."""
+"""D3QN, the dueling double deep Q-network (Mnih et al. 2015, van Hasselt et al. 2016, Wang et al. 2016)."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -141,7 +141,7 @@ class D3QN(Agent):
         config = self.config
         following = self.target(batch.next_observations)  # Q'(s', ·), [B, actions]
         choosing = self.online(batch.next_observations) if config.double else following
-        value = following[np.arange(len(following)), choosing.argmax(axis=1)]
+        value: Floats = following[np.arange(len(following)), choosing.argmax(axis=1)]
         ended = batch.terminated if config.bootstrap_truncated else batch.terminated | batch.truncated
         value[ended] = 0
         value *= np.float32(config.discount)
@@ -203,7 +203,7 @@ class QNetwork:
         if self._compiled:
             x = as_rows(observations)
             q = np.empty((len(x), self.actions), np.float32)
-            three_layers(x, *self._weights(), q)
+            three_layers(x, q, *self._weights())
             return q
         with torch.no_grad():
             found: Floats = self.forward(observations).cpu().numpy()
@@ -244,7 +244,7 @@ class QNetwork:
 
 
 def combination(actions: int, dueling: bool) -> Floats:
-    """The matrix that turns heads into Q. Dueling, [1 + actions, actions]: Q = V + A − mean A; otherwise none is needed."""
+    """The matrix that makes Q of the heads V and A, [1 + actions, actions]: Q = V + A − mean A. If not dueling, 1."""
     if not dueling:
         return np.eye(actions, dtype=np.float32)
     return np.vstack([np.ones(actions), np.eye(actions) - 1 / actions]).astype(np.float32)
@@ -270,7 +270,7 @@ def linear(x: Floats, weights: Floats, biases: Floats, out: Floats) -> None:
 
 @compiled
 def three_layers(
-    x: Floats, w1: Floats, b1: Floats, w2: Floats, b2: Floats, w3: Floats, b3: Floats, out: Floats
+    x: Floats, out: Floats, w1: Floats, b1: Floats, w2: Floats, b2: Floats, w3: Floats, b3: Floats
 ) -> None:
     """Linear, ReLU, linear, ReLU, linear for every row of x, each summed in the same order whatever the batch."""
     first, second = np.empty_like(b1), np.empty_like(b2)

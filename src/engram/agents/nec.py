@@ -234,7 +234,8 @@ class NEC(Agent):
 
     def q_values(self, observations: Array) -> Floats:
         """Q of every action for a batch of observations; touches nothing."""
-        return as_array(self.memory.read(self.encoder(observations)))
+        values: Floats = as_array(self.memory.read(self.encoder(observations)))
+        return values
 
     def _parts(self) -> dict[str, Any]:
         size = self.config.key_size

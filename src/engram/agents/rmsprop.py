@@ -16,7 +16,7 @@ class RMSprop:
     def __init__(
         self, parameters: Iterable[torch.nn.Parameter], *, learning_rate: float, decay: float, epsilon: float
     ) -> None:
-        self.parameters = list(parameters)
+        self.parameters: list[torch.Tensor] = list(parameters)
         self.learning_rate, self.decay, self.epsilon = learning_rate, decay, epsilon
         self._squares = [torch.zeros_like(parameter) for parameter in self.parameters]
 

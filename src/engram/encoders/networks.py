@@ -90,7 +90,8 @@ class NetworkEncoder:
 
     def _read_weights(self) -> tuple[Floats, ...]:
         """The weights, transposed so that outputs lie side by side."""
-        first, last = self.network[0], self.network[-1]
+        first: Any = self.network[0]
+        last: Any = self.network[-1]
         self._weights = (
             np.ascontiguousarray(first.weight.detach().numpy().T),
             first.bias.detach().numpy(),

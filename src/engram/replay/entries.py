@@ -80,7 +80,7 @@ class Entries:
             column[places] = state[name]
 
     def check_valid(self, *, room_after: int = 0) -> None:
-        """Raise InvalidInputError unless all is finite and about stored observations, `room_after` before the newest."""
+        """Raise InvalidInputError unless all is finite and `room_after` observations came after each entry's."""
         state = self.state_dict()
         numbers = state["numbers"]
         require(bool((np.diff(numbers) > 0).all()), "entries are in order of time")
