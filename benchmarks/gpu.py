@@ -1,4 +1,4 @@
-"""What a GPU does for the memory and for the agents with networks. Needs one; run as `python benchmarks/gpu.py OUT.json`.
+"""What a GPU does for the memory and for the agents with networks: `python benchmarks/gpu.py OUT.json`, on one.
 
 The search of a full memory beside a matrix product with top-k in plain PyTorch and beside the time that reading the
 keys once takes; its neighbours checked against the CPU's. Then NEC and D3QN on CartPole and on Pong, for a short run:
@@ -74,17 +74,14 @@ def measure_search(actions: int, capacity: int, dims: int, k: int) -> dict[str, 
         np.abs(ours.find_neighbours(action, queries)[1] / theirs.find_neighbours(action, queries)[1] - 1).max()
         for action in range(actions)
     ]
-    begin = perf_counter()
-    for _ in range(5):
-        theirs.read(queries[:1])
-    cpu = (perf_counter() - begin) / 5 * 1e6
+    cpu = microseconds(lambda: theirs.read(queries[:1]), 10)
     actions_taken = np.arange(32) % actions
     return {
         "setting": [actions, capacity, dims, k],
         "read_us": microseconds(lambda: ours.read(one)),
         "read_and_touch_us": microseconds(lambda: ours.read(one, touch=True)),
         "matmul_topk_us": microseconds(matmul),
-        "reading_the_keys_once_us": microseconds(lambda: keys.sum()),
+        "reading_the_keys_once_us": microseconds(keys.sum),
         "cpu_read_us": cpu,
         "look_up_batch_32_us": microseconds(lambda: ours.look_up(actions_taken, queries), 10),
         "same_slots_as_cpu": min(agree),
@@ -103,7 +100,7 @@ class Pong(gymnasium.Env[Any, Any]):
         self.action_space = self.games.single_action_space
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        observations, _ = self.games.reset(seed=seed)
+        observations, _ = self.games.reset(seed=None if seed is None else seed % 2**31)  # it takes 31 bits
         return observations[0], {}
 
     def step(self, action: Any) -> Any:
@@ -114,16 +111,16 @@ class Pong(gymnasium.Env[Any, Any]):
 def measure_agent(kind: type[Agent], env: Any, steps: int, **settings: Any) -> dict[str, Any]:
     agent: Any = kind(env, seed=0, device="cuda", epsilon_anneal_start_steps=0, epsilon_anneal_end_steps=1, **settings)
     learned: list[float] = []
-    learn = agent._learn
+    learn = agent.learn_from
 
-    def timed() -> None:
+    def timed(batch: Any) -> None:
         torch.cuda.synchronize()
         begin = perf_counter()
-        learn()
+        learn(batch)
         torch.cuda.synchronize()
         learned.append(perf_counter() - begin)
 
-    agent._learn = timed
+    agent.learn_from = timed
     begin = perf_counter()
     agent.learn(steps)
     seconds = perf_counter() - begin

@@ -1,6 +1,7 @@
 """Steps of training per second, beside the bare environment and beside Stable-Baselines3's DQN, in one run.
 
-Every agent learns at the final ε on full tables, without evaluation, on one core.
+Every agent learns at the final ε on full tables, without evaluation, on one core. NEC, D3QN and Stable-Baselines3's
+DQN have the same batch size (32), train frequency (every 4 steps) and network width (layers of 64).
 """
 
 import os
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
+from typing import Any
 
 import gymnasium
 import torch
@@ -19,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 from stable_baselines3 import DQN
 
-from engram import MFEC
+from engram import D3QN, MFEC, NEC
 
 torch.set_num_threads(1)
 
@@ -59,49 +61,52 @@ def bare_environment(env_id: str) -> Callable[[int], None]:
 
 
 def sb3_dqn(env_id: str) -> Callable[[int], object]:
-    """DQN at the batch size and train frequency of the paper's agents: 32, every 4 steps."""
+    """DQN at the batch size, train frequency and network width of the paper's agents."""
     agent = DQN("MlpPolicy", env_id, batch_size=32, train_freq=4, learning_starts=100, device="cpu", seed=0)
     agent.learn(500)
     return lambda steps: agent.learn(steps, reset_num_timesteps=False)
 
 
-def full_mfec(env_id: str, strategy: str, capacity: int, seed: int) -> Callable[[int], object]:
-    """MFEC at the final ε from the start, trained until every table is full."""
-    agent = MFEC(
-        env_id,
-        strategy=strategy,
-        capacity=capacity,
-        seed=seed,
-        epsilon_anneal_start_steps=0,
-        epsilon_anneal_end_steps=0,
-        epsilon_initial=MFEC.Config().epsilon_final,
-    )
-    while (agent.memory.size < capacity).any():
+def full(agent: MFEC | NEC) -> Callable[[int], object]:
+    """An agent trained until every table is full and, where it has a network, learning."""
+    start = agent.config.learning_start_steps if isinstance(agent, NEC) else 0
+    while (agent.memory.size < agent.memory.capacity).any() or agent.steps < start:
         agent.learn(1000)
     return agent.learn
 
 
+def agents_to_measure(env: str, seed: int) -> dict[str, Callable[[int], object]]:
+    """Every agent by name, warmed up, at its final ε from the start."""
+    final: dict[str, Any] = {"epsilon_initial": 5e-3, "epsilon_anneal_start_steps": 0, "epsilon_anneal_end_steps": 0}
+    agents: dict[str, Callable[[int], object]] = {
+        f"MFEC {strategy}, N = {capacity}": full(MFEC(env, strategy=strategy, capacity=capacity, seed=seed, **final))
+        for capacity in CAPACITIES
+        for strategy in STRATEGIES
+    }
+    for strategy in STRATEGIES:
+        agents[f"NEC {strategy}, N = 500"] = full(NEC(env, strategy=strategy, capacity=500, seed=seed, **final))
+    agents["D3QN"] = D3QN(env, seed=seed, learning_start_steps=100, **final).learn(500).learn
+    return agents
+
+
 def main(env: str = "CartPole-v1", seed: int = 0, steps: int = 10_000, rounds: int = ROUNDS) -> list[Row]:
-    """Measure every strategy at every capacity.
+    """Measure every agent beside the bare environment and SB3.
 
     Args:
         env: Id of the environment.
         seed: Of the agents.
-        steps: Of MFEC and the bare environment per round.
+        steps: Of MFEC and the bare environment per round; a fifth of it for the others.
         rounds: In each of which everything is measured once; medians are reported.
     """
     bare, sb3 = bare_environment(env), sb3_dqn(env)
-    agents = {
-        f"MFEC {strategy}, N = {capacity}": full_mfec(env, strategy, capacity, seed)
-        for capacity in CAPACITIES
-        for strategy in STRATEGIES
-    }
+    agents = agents_to_measure(env, seed)
     speeds: dict[str, list[float]] = {name: [] for name in ("bare", "sb3", *agents)}
     for _ in range(rounds):
         speeds["bare"].append(steps_per_second(bare, steps))
         speeds["sb3"].append(steps_per_second(sb3, max(steps // 5, 500)))
         for name, agent in agents.items():
-            speeds[name].append(steps_per_second(agent, steps))
+            share = 1 if name.startswith("MFEC") else 5
+            speeds[name].append(steps_per_second(agent, max(steps // share, 500)))
     medians = {name: median(values) for name, values in speeds.items()}
     rows = [
         Row(name, medians[name], medians[name] / medians["bare"], medians[name] / medians["sb3"]) for name in agents
@@ -109,7 +114,7 @@ def main(env: str = "CartPole-v1", seed: int = 0, steps: int = 10_000, rounds: i
     table = Table(title=f"Training on {env}, one core, median of {rounds} rounds")
     for column in ("agent", "steps/s", "÷ bare environment", "÷ SB3 DQN"):
         table.add_column(column, justify="left" if column == "agent" else "right")
-    table.add_row("bare environment", f"{medians['bare']:,.0f}", "1.00", f"{medians['bare'] / medians['sb3']:.1f}")
+    table.add_row("bare environment", f"{medians['bare']:,.0f}", "1.000", f"{medians['bare'] / medians['sb3']:.1f}")
     table.add_row(
         "SB3 DQN, batch 32, every 4",
         f"{medians['sb3']:,.0f}",
@@ -117,7 +122,7 @@ def main(env: str = "CartPole-v1", seed: int = 0, steps: int = 10_000, rounds: i
         "1.0",
     )
     for row in rows:
-        table.add_row(row.name, f"{row.steps_per_second:,.0f}", f"{row.share_of_bare:.2f}", f"{row.times_sb3:.1f}")
+        table.add_row(row.name, f"{row.steps_per_second:,.0f}", f"{row.share_of_bare:.3f}", f"{row.times_sb3:.1f}")
     Console().print(table)
     return rows
 

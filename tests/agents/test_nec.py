@@ -122,7 +122,7 @@ def test_learning_reduces_the_residual() -> None:
 
     before = residual()
     for _ in range(200):
-        agent._learn()
+        agent.learn_from(agent.replay.sample(agent.replay_rng, 32))
     assert residual() < 0.9 * before
 
 
@@ -134,7 +134,7 @@ def test_learning_the_memory_moves_stored_keys_and_values() -> None:
     agent.learn(1500)
     before = [agent.memory.entries(action) for action in range(2)]
     assert (agent.memory.companions == 0).all()
-    batch = agent.replay.sample(generator_like(agent), 32)
+    batch = agent.replay.sample(agent.replay_rng, 32)
     h = agent.network(torch.from_numpy(batch.observations)).detach()
     near = agent.memory.look_up(batch.actions, h.numpy())
     stored = [
@@ -153,7 +153,7 @@ def test_learning_the_memory_moves_stored_keys_and_values() -> None:
         ]
     )
     (q - torch.from_numpy(batch.returns)).square().mean().backward()  # type: ignore[no-untyped-call]
-    agent._learn()
+    agent.learn_from(batch)
     for action, (keys, values) in enumerate(stored):
         after = agent.memory.entries(action)
         for name, old in (("keys", keys), ("values", values)):
@@ -163,13 +163,6 @@ def test_learning_the_memory_moves_stored_keys_and_values() -> None:
             np.testing.assert_allclose(after[name], expected, rtol=1e-4, atol=1e-5)
     assert (agent.memory.companions > 0).any()
     agent.memory.check_valid()
-
-
-def generator_like(agent: NEC) -> np.random.Generator:
-    """A generator that will draw what the agent's replay generator draws next."""
-    twin = np.random.Generator(np.random.PCG64())
-    twin.bit_generator.state = agent.replay_rng.bit_generator.state
-    return twin
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

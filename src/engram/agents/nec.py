@@ -16,7 +16,7 @@ from engram.memory import EpisodicMemory
 from engram.memory.states import state_of
 from engram.memory.strategies import Strategy, get_strategy
 from engram.randomness import generator, generator_state, set_generator_state
-from engram.replay.returns import ReturnReplay
+from engram.replay.returns import ReturnBatch, ReturnReplay
 from engram.typing import Array, Doubles, Floats
 
 
@@ -170,7 +170,7 @@ class NEC(Agent):
             self._write_episode()
         due = self.steps % self.config.learning_interval_steps == 0
         if due and self.steps >= self.config.learning_start_steps and len(self.replay) >= self.config.batch_size:
-            self._learn()
+            self.learn_from(self.replay.sample(self.replay_rng, self.config.batch_size))
 
     def _write_episode(self) -> None:
         config = self.config
@@ -184,10 +184,9 @@ class NEC(Agent):
         self.replay.finish(returns)
         self._forget_episode()
 
-    def _learn(self) -> None:
+    def learn_from(self, batch: ReturnBatch) -> None:
         """One step of RMSprop on the mean of (Q(s, a) − R)² over a batch of remembered states."""
         self.encoder.changed()
-        batch = self.replay.sample(self.replay_rng, self.config.batch_size)
         h = self.network(as_input(batch.observations, self.device))
         near = self.memory.look_up(batch.actions, h.detach() if h.is_cuda else h.detach().numpy(), touch=True)
         usable = near.found > 0  # an empty table predicts 0 whatever the network says

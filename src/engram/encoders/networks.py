@@ -9,7 +9,7 @@ from engram.devices import torch
 from engram.typing import Array, Floats
 
 HIDDEN = 64  # width between the two layers for vectors
-FLATTENED = 64 * 7 * 7  # what the convolutions leave of 84 × 84 pixels
+Weights = tuple[Floats, Floats, Floats, Floats]
 
 
 def make_network(shape: tuple[int, ...], key_size: int, rng: np.random.Generator) -> torch.nn.Sequential:
@@ -71,7 +71,7 @@ class NetworkEncoder:
         self.key_size = key_size
         self.device = device
         self._compiled = device.type == "cpu" and isinstance(network[0], torch.nn.Linear)
-        self._weights: tuple[Floats, ...] | None = None
+        self._weights: Weights | None = None
 
     def changed(self) -> None:
         """Note that the network's weights are others now."""
@@ -88,7 +88,7 @@ class NetworkEncoder:
             found = self.network(as_input(observations, self.device))
         return found.numpy() if self.device.type == "cpu" else found
 
-    def _read_weights(self) -> tuple[Floats, ...]:
+    def _read_weights(self) -> Weights:
         """The weights, transposed so that outputs lie side by side."""
         first: Any = self.network[0]
         last: Any = self.network[-1]

@@ -11,7 +11,7 @@ import numpy as np
 from engram.devices import find_device, torch
 from engram.errors import InvalidInputError
 from engram.memory import index, order
-from engram.memory.read import weighted_mean
+from engram.memory.read import weigh, weighted_mean
 from engram.memory.store import Neighbours, Store
 from engram.memory.strategies.base import BLEND, Write
 from engram.memory.strategies.rules import rank_renewed, rank_stored, when_full
@@ -29,7 +29,7 @@ def device_store(device: str) -> type[Store]:
 
 
 class DeviceStore(Store):
-    """Keys and a copy of the values as tensors; states, ranks, order and index in tables whose keys have size 0."""
+    """Keys as a tensor on the device; values, states, ranks, order and index in tables whose keys have size 0."""
 
     device = torch.device("cpu")
 
@@ -37,7 +37,8 @@ class DeviceStore(Store):
         """Empty tables, and empty keys beside them."""
         self._fresh_keys = torch.zeros(actions, self.capacity, self.key_size, device=self.device)
         if not hasattr(self, "_keys"):
-            self._keys, self._values = self._fresh_keys, torch.zeros(actions, self.capacity, device=self.device)
+            self._keys = self._fresh_keys
+            self._slots = torch.arange(self.capacity, device=self.device)
         return new_tables(actions, self.capacity, 0, companions)
 
     def as_keys(self, keys: Any) -> Any:
@@ -49,53 +50,39 @@ class DeviceStore(Store):
         keys: Floats = self._keys[action, : int(self.tables.size[action])].cpu().numpy().copy()
         return keys
 
-    def search(self, queries: Any, action: int | None, wanted: int) -> tuple[Any, Any]:
+    def search(self, queries: Any, action: int | None, wanted: int) -> tuple[Ints, Floats]:
         """The nearest entries of every query in one table, or in all: slots and d², each [B, tables, wanted].
 
-        Candidates are ordered by d² and then by slot, both in one whole number: a float32 that is not negative
-        has the order of its bits. Beyond a table's entries d² is infinite.
+        Nearest first, ties to the lowest slot; beyond a table's entries d² is infinite.
         """
-        keys = self._keys if action is None else self._keys[action : action + 1]
-        sizes = torch.from_numpy(self.tables.size).to(self.device)[:, None]  # [tables, 1]
-        sizes = sizes if action is None else sizes[action : action + 1]
-        longest = max(int(self.tables.size.max() if action is None else self.tables.size[action]), wanted)
-        numbers = torch.arange(longest, device=self.device)
+        tables = slice(None) if action is None else slice(action, action + 1)
+        sizes = self.tables.size[tables]
+        longest = min(max(int(sizes.max()), wanted), self.capacity)
+        keys = self._keys[tables, :longest]
         rows = max(1, CHUNK // (len(keys) * longest * self.key_size))
-        slots, distances = [], []
+        parts = []
         for some in queries.split(rows):
-            d2 = (keys[None, :, :longest] - some[:, None, None]).square_().sum(-1)  # [b, tables, N]
-            d2 = torch.where(numbers < sizes, d2, torch.inf)
-            code = (d2.view(torch.int32).long() << 32) | numbers
-            best = code.topk(wanted, largest=False).values  # sorted
-            slots.append(best & 0xFFFFFFFF)
-            distances.append((best >> 32).int().view(torch.float32))
-        return torch.cat(slots), torch.cat(distances)
-
-    def weighted_means(self, slots: Any, distances: Any) -> Any:
-        """`weighted_mean` of the neighbours [B, tables, k] in all tables at once, [B, tables]."""
-        there = torch.from_numpy(np.arange(slots.shape[-1]) < self.tables.size[:, None]).to(self.device)  # [tables, k]
-        near = self._values[None].expand(len(slots), -1, -1).gather(-1, slots).double()
-        weights = there / (distances.double() + self.reading.delta)
-        if not self.reading.inverse:
-            weights = there.double().expand_as(near)
-        weights = torch.where(weights.sum(-1, keepdim=True) == 0, there.double(), weights)  # every distance overflows
-        mean = (weights * near).sum(-1) / weights.sum(-1).clamp(min=1e-300)
-        if self.reading.exact:
-            mean = torch.where(there[:, 0] & (distances[..., 0] == 0), near[..., 0], mean)
-        return mean.float()
+            d2 = (keys - some[:, None, None]).square_().sum(-1)  # [b, tables, N]
+            if (sizes < longest).any():
+                beyond = self._slots[:longest] >= torch.from_numpy(sizes).to(self.device)[:, None]
+                d2[:, beyond] = torch.inf
+            parts.append(nearest(d2, self._slots[:longest], wanted))
+        slots, distances = (np.concatenate(part) for part in zip(*parts, strict=True))
+        order = np.lexsort((slots, distances))
+        return np.take_along_axis(slots, order, -1), np.take_along_axis(distances, order, -1)
 
     def read(self, queries: Any, *, touch: bool) -> Any | None:
-        """Q of every query in every table, [B, actions], on the device; None if a query is not finite."""
+        """Q of every query in every table, [B, actions]; None if a query is not finite."""
         queries = self.as_keys(queries)
         if not bool(queries.isfinite().all()):
             return None
         slots, distances = self.search(queries, None, self.reading.neighbours)
-        values = self.weighted_means(slots, distances)
+        values = np.empty(slots.shape[:2], np.float32)
+        weigh(self.tables.values, self.tables.size, slots, distances, *self.reading, values)
         if touch and self.touches:
-            tables = len(self.tables.size)
-            near = slots.int().cpu().numpy().reshape(len(queries) * tables, -1)
-            found = np.minimum(self.tables.size, self.reading.neighbours)
-            self.touch_slots(np.tile(np.arange(tables), len(queries)), near, np.tile(found, len(queries)), rows=tables)
+            tables, found = len(self.tables.size), np.minimum(self.tables.size, self.reading.neighbours)
+            actions = np.tile(np.arange(tables), len(queries))
+            self.touch_slots(actions, slots.reshape(len(actions), -1), np.tile(found, len(queries)), rows=tables)
         elif touch and self.strategy.touches:
             self.touch_one_by_one(queries)
         return values
@@ -103,20 +90,25 @@ class DeviceStore(Store):
     def find_neighbours(self, action: int, queries: Any, wanted: int) -> tuple[Ints, Floats]:
         """Slots and squared distances of the nearest entries of one table, each [B, wanted]."""
         slots, distances = self.search(self.as_keys(queries), action, wanted)
-        return slots[:, 0].int().cpu().numpy(), distances[:, 0].cpu().numpy()
+        return slots[:, 0], distances[:, 0]
 
     def look_up(self, actions: Longs, queries: Any, *, touch: bool) -> Neighbours:
         """The neighbours of each query in the table of its own action; keys and values stay on the device."""
         queries, wanted = self.as_keys(queries), self.reading.neighbours
-        slots = torch.zeros(len(queries), wanted, dtype=torch.long, device=self.device)
-        for action in np.unique(actions):
-            mine = torch.from_numpy(np.flatnonzero(actions == action)).to(self.device)
-            slots[mine] = self.search(queries[mine], int(action), wanted)[0][:, 0]
-        tables = torch.from_numpy(actions).to(self.device)[:, None]
+        slots = np.zeros((len(queries), wanted), np.int32)
+        for action in np.unique(actions).tolist():
+            mine = np.flatnonzero(actions == action)
+            slots[mine] = self.search(queries[torch.from_numpy(mine).to(self.device)], action, wanted)[0][:, 0]
         found = np.minimum(self.tables.size, wanted)[actions]
-        near = Neighbours(slots.int().cpu().numpy(), found, self._keys[tables, slots], self._values[tables, slots])
+        entries = torch.from_numpy(actions[:, None] * self.capacity + slots).to(self.device)
+        near = Neighbours(
+            slots,
+            found,
+            self._keys.view(-1, self.key_size)[entries],
+            self.as_keys(self.tables.values[actions[:, None], slots]),
+        )
         if touch and self.touches:
-            self.touch_slots(actions, near.slots, found, rows=1)
+            self.touch_slots(actions, slots, found, rows=1)
         return near
 
     def write(self, action: int, keys: Any, values: Floats, states: States) -> None:
@@ -163,7 +155,6 @@ class DeviceStore(Store):
         elif weight > 0:
             old = self._keys[action, slot]
             self._keys[action, slot] = (old.double() + weight * (key - old).double()).float()
-        self._values[action, slot] = float(tables.values[action, slot])
         if full:
             tables.writes[action] += 1
 
@@ -172,7 +163,7 @@ class DeviceStore(Store):
         tables, rules = self.tables, self.rules
         assert rules is not None
         size = int(tables.size[action])
-        nearest, distance, nearest_value, nearest_rank, estimate = -1, np.nan, np.nan, np.nan, np.nan
+        near, distance, near_value, near_rank, estimate = -1, np.nan, np.nan, np.nan, np.nan
         if rules.needs_estimate and match >= 0:
             estimate = float(tables.values[action, match])
         elif rules.needs_estimate:
@@ -180,9 +171,9 @@ class DeviceStore(Store):
             slots, distances = self.find_neighbours(action, key[None], max(found, 1))
             estimate = float(weighted_mean(tables.values[action], distances[0], slots[0], found, self.reading))
         if rules.needs_nearest and full:
-            slots, distances = self.search(key[None], action, 1)
-            nearest, distance = int(slots), float(distances)
-            nearest_value, nearest_rank = float(tables.values[action, nearest]), float(tables.ranks[action, nearest])
+            slots, distances = self.find_neighbours(action, key[None], 1)
+            near, distance = int(slots[0, 0]), float(distances[0, 0])
+            near_value, near_rank = float(tables.values[action, near]), float(tables.ranks[action, near])
         ordered = rules.ordered and size > 0
         lowest = int(tables.heap[action, 0]) if ordered else -1
         lowest_rank = float(tables.ranks[action, lowest]) if ordered else np.nan
@@ -193,10 +184,10 @@ class DeviceStore(Store):
             int(tables.writes[action]),
             value,
             estimate,
-            nearest,
+            near,
             distance,
-            nearest_value,
-            nearest_rank,
+            near_value,
+            near_rank,
             lowest,
             lowest_rank,
         )
@@ -205,7 +196,6 @@ class DeviceStore(Store):
         """Give entries new keys and values."""
         where = torch.from_numpy(actions).to(self.device), torch.from_numpy(slots).to(self.device)
         self._keys[where] = self.as_keys(keys)
-        self._values[where] = self.as_keys(values)
         adjust(self.tables, actions, slots, np.zeros((len(values), 0), np.float32), values, self.ranked_by_value)
 
     def fill(self, tables: Tables, action: int, keys: Floats) -> None:
@@ -217,4 +207,17 @@ class DeviceStore(Store):
         """Become what fresh tables hold."""
         super().take(tables, numbers)
         self._keys = self._fresh_keys
-        self._values = self.as_keys(tables.values)
+
+
+def nearest(d2: Any, numbers: Any, wanted: int) -> tuple[Ints, Floats]:
+    """Slots and values of the smallest distances [b, tables, N], in any order, but ties to the lowest slot.
+
+    Where entries at equal distance are left out, the choice among them is made by codes with d² in the high half and
+    the slot in the low half, which are ordered by both: a float32 that is not negative has the order of its bits.
+    """
+    values, slots = d2.topk(wanted, largest=False)
+    candidates = (d2 <= values[..., -1:]).sum(-1)
+    if (candidates.cpu().numpy() > wanted).any():
+        codes = ((d2.view(torch.int32).long() << 32) | numbers).topk(wanted, largest=False).values
+        slots, values = codes & 0xFFFFFFFF, (codes >> 32).int().view(torch.float32)
+    return slots.int().cpu().numpy(), values.cpu().numpy()

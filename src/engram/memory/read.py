@@ -171,3 +171,23 @@ def touch_slots(
         for i in range(found[b]):
             ranks[action, slots[b, i]] = clock[0]
             order.restore(heap[action], place[action], ranks[action], size[action], slots[b, i])
+
+
+@compiled
+def weigh(
+    values: Floats,
+    size: Longs,
+    slots: Ints,  # [B, actions, k]
+    distances: Floats,  # [B, actions, k]
+    neighbours: int,
+    delta: float,
+    inverse: bool,
+    exact: bool,
+    out: Floats,  # [B, actions]
+) -> None:
+    """Q of neighbours that were found elsewhere."""
+    reading = Reading(neighbours, delta, inverse, exact)
+    for b in range(len(slots)):
+        for action in range(len(size)):
+            found = min(neighbours, size[action])
+            out[b, action] = weighted_mean(values[action], distances[b, action], slots[b, action], found, reading)
