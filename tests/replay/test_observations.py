@@ -1,0 +1,206 @@
+"""The rings of observations against a list that forgets nothing."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.errors import InvalidInputError
+from engram.replay import observations as module
+from engram.replay.observations import (
+    FrameObservations,
+    Observations,
+    PlainObservations,
+    available_memory,
+    make_observations,
+)
+from engram.typing import Array
+
+STACK = 3
+SHAPE = (STACK, 2, 3)
+
+
+def random_stacks(kinds: list[str], seed: int) -> list[Array]:
+    """Observations that go on from the one before, repeat it, or begin anew; few grey levels, so that some coincide."""
+    rng = np.random.default_rng(seed)
+    stacks = [rng.integers(0, 2, SHAPE, np.uint8)]
+    for kind in kinds:
+        new = rng.integers(0, 2, SHAPE, np.uint8)
+        if kind == "goes on":
+            new[:-1] = stacks[-1][1:]
+        elif kind == "repeats":
+            new = stacks[-1].copy()
+        stacks.append(new)
+    return stacks
+
+
+def frames_added(stacks: list[Array]) -> list[int]:
+    """How many frames each observation adds: those that the one before does not already end with."""
+    added = [STACK]
+    for before, after in zip(stacks, stacks[1:], strict=False):
+        goes_on, repeats = (before[1:] == after[:-1]).all(), (before == after).all()
+        added.append(1 if goes_on else 0 if repeats else STACK)
+    return added
+
+
+def assert_holds(ring: Observations, added: list[Array], oldest: int) -> None:
+    """The ring gives back everything from `oldest` on, one by one and together."""
+    assert (ring.oldest, ring.newest) == (oldest, len(added) - 1)
+    numbers = np.arange(oldest, len(added))
+    found = ring.get(numbers)
+    assert found.dtype == ring.dtype
+    np.testing.assert_array_equal(found, np.array(added[oldest:], ring.dtype).reshape(-1, *ring.shape))
+    for number in numbers:
+        np.testing.assert_array_equal(ring.get(np.array([number]))[0], added[number])
+    ring.check_valid()
+
+
+@given(
+    capacity=st.integers(1, 12),
+    count=st.integers(1, 40),
+    dtype=st.sampled_from([np.float32, np.float64, np.uint8, np.int64]),
+    shape=st.sampled_from([(4,), (1,), (2, 2), (9, 2, 2), (1, 2, 2)]),
+)
+def test_a_plain_ring_holds_the_last_ones(capacity: int, count: int, dtype: Any, shape: tuple[int, ...]) -> None:
+    ring = make_observations(shape, dtype, capacity)
+    assert isinstance(ring, PlainObservations)
+    added: list[Array] = []
+    rng = np.random.default_rng(0)
+    for number in range(count):
+        added.append(rng.integers(0, 200, shape).astype(dtype))
+        assert ring.add(added[-1]) == number
+        assert_holds(ring, added, max(0, number + 1 - capacity))
+
+
+@given(
+    capacity=st.integers(1, 40),
+    kinds=st.lists(st.sampled_from(["goes on", "goes on", "goes on", "begins", "repeats"]), max_size=60),
+    seed=st.integers(0, 5),
+)
+def test_frames_are_restacked_as_they_came(capacity: int, kinds: list[str], seed: int) -> None:
+    ring = make_observations(SHAPE, np.uint8, capacity)
+    assert isinstance(ring, FrameObservations)
+    stacks = random_stacks(kinds, seed)
+    written = np.cumsum(frames_added(stacks))
+    room = capacity + capacity // 32 + STACK
+    for number, stack in enumerate(stacks):
+        buffer = stack.copy()
+        assert ring.add(buffer) == number
+        buffer[...] = 99  # an environment may use its arrays again
+        whole = written[: number + 1] - STACK >= written[number] - room  # its first frame is among the last `room`
+        assert_holds(ring, stacks[: number + 1], max(int(np.argmax(whole)), number + 1 - capacity))
+
+
+def test_each_frame_is_stored_once() -> None:
+    ring = make_observations((4, 84, 84), np.uint8, 1000)
+    frames = np.random.default_rng(0).integers(0, 255, (503, 84, 84), np.uint8)
+    for t in range(500):
+        ring.add(frames[t : t + 4])
+    np.testing.assert_array_equal(ring.state_dict()["frames"], frames)
+    assert ring.nbytes < 1.05 * 1000 * 84 * 84
+
+
+@pytest.mark.parametrize("shape", [(84, 84), (9, 84, 84), (84, 84, 3), (1, 84, 84), (128,)])
+def test_what_is_no_stack_is_stored_as_it_is(shape: tuple[int, ...]) -> None:
+    assert isinstance(make_observations(shape, np.uint8, 2), PlainObservations)
+
+
+@given(
+    kinds=st.lists(st.sampled_from(["goes on", "goes on", "begins", "repeats"]), min_size=1, max_size=40),
+    capacity=st.integers(2, 20),
+    cut=st.floats(0, 1),
+    since=st.integers(0, 50),
+    vectors=st.booleans(),
+)
+def test_a_ring_goes_on_exactly_after_a_round_trip(
+    kinds: list[str], capacity: int, cut: float, since: int, vectors: bool
+) -> None:
+    added = random_stacks(kinds, 1)
+    shape: tuple[int, ...] = SHAPE
+    if vectors:
+        shape, added = (int(np.prod(SHAPE)),), [stack.ravel() for stack in added]
+    whole, part = (make_observations(shape, np.uint8, capacity) for _ in range(2))
+    first, rest = added[: int(cut * len(added))], added[int(cut * len(added)) :]
+    for _ in range(3):
+        part.add(added[0])  # what was there before must not shine through
+    for observation in first:
+        whole.add(observation)
+    state = whole.state_dict(since)
+    part.load_state_dict(state)
+    part.check_valid()
+    assert part.oldest == max(whole.oldest, min(since, whole.newest))
+    for observation in rest:
+        whole.add(observation)
+        part.add(observation)
+    ours, theirs = part.state_dict(part.oldest), whole.state_dict(part.oldest)
+    assert ours.keys() == theirs.keys()
+    for name in ours:
+        np.testing.assert_array_equal(ours[name], theirs[name])
+
+
+def test_too_little_memory_is_said_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "available_memory", lambda: 3 * 2**30)
+    make_observations((4, 84, 84), np.uint8, 300_000)
+    message = r"a replay of 1,000,000 observations needs 6\.8 GiB of memory, and 3\.0 GiB are .* smaller replay_size"
+    with pytest.raises(InvalidInputError, match=message):
+        make_observations((4, 84, 84), np.uint8, 1_000_000)
+    monkeypatch.setattr(module, "available_memory", lambda: None)
+    make_observations((4, 84, 84), np.uint8, 1_000_000)
+
+
+def test_available_memory_is_read_or_unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    info = tmp_path / "meminfo"
+    monkeypatch.setattr(module, "MEMORY_INFO", info)
+    info.write_text("MemTotal: 100 kB\nMemAvailable:    64 kB\n")
+    assert available_memory() == 65_536
+    info.unlink()
+    assert (available_memory() or 2**30) >= 2**20
+
+    def unknown(name: str) -> int:
+        raise ValueError(name)
+
+    monkeypatch.setattr(module.os, "sysconf", unknown)
+    assert available_memory() is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"frames": np.zeros((9, 5, 5), np.uint8)}, "frames have shape"),
+        ({"newest": 2}, "no more is stored than was added"),
+        ({"written": 4}, "no more frames are stored than were added"),
+        ({"written": 100}, "every observation has its frames"),
+        ({"last": np.array([2, 4, 5, 6, 7])}, "each adds no, one or all its frames"),
+        ({"last": np.array([2, 3, 4, 5, 5])}, "the newest observation has the newest frame"),
+    ],
+)
+def test_damaged_frames_are_refused(change: dict[str, Any], message: str) -> None:
+    ring = make_observations(SHAPE, np.uint8, 20)
+    for stack in random_stacks(["goes on"] * 4, 0):
+        ring.add(stack)
+    with pytest.raises(InvalidInputError, match=message):
+        damage(make_observations(SHAPE, np.uint8, 20), ring.state_dict(), change)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"observations": np.zeros((3, 5))}, "observations have shape"),
+        ({"newest": 1}, "no more is stored than was added"),
+        ({"observations": np.full((3, 4), np.nan)}, "observations are finite"),
+    ],
+)
+def test_damaged_vectors_are_refused(change: dict[str, Any], message: str) -> None:
+    ring = make_observations((4,), np.float32, 20)
+    for _ in range(3):
+        ring.add(np.zeros(4, np.float32))
+    with pytest.raises(InvalidInputError, match=message):
+        damage(make_observations((4,), np.float32, 20), ring.state_dict(), change)
+
+
+def damage(ring: Observations, state: dict[str, Any], change: dict[str, Any]) -> None:
+    ring.load_state_dict(state | change)
+    ring.check_valid()
