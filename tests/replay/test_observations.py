@@ -1,5 +1,7 @@
 """The rings of observations against a list that forgets nothing."""
 
+import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +42,7 @@ def random_stacks(kinds: list[str], seed: int) -> list[Array]:
 def frames_added(stacks: list[Array]) -> list[int]:
     """How many frames each observation adds: those that the one before does not already end with."""
     added = [STACK]
-    for before, after in zip(stacks, stacks[1:], strict=False):
+    for before, after in pairwise(stacks):
         goes_on, repeats = (before[1:] == after[:-1]).all(), (before == after).all()
         added.append(1 if goes_on else 0 if repeats else STACK)
     return added
@@ -162,7 +164,7 @@ def test_available_memory_is_read_or_unknown(monkeypatch: pytest.MonkeyPatch, tm
     def unknown(name: str) -> int:
         raise ValueError(name)
 
-    monkeypatch.setattr(module.os, "sysconf", unknown)
+    monkeypatch.setattr(os, "sysconf", unknown)
     assert available_memory() is None
 
 

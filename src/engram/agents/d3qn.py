@@ -27,15 +27,15 @@ class D3QNConfig(AgentConfig):
     rmsprop_decay: float = 0.95  # of the average of squared gradients; the paper calls it momentum
     rmsprop_epsilon: float = 1e-2  # added to that average under the root
     epsilon_initial: float = 1.0  # probability of a random action at the start
-    epsilon_final: float = 5e-3  # and at the end
-    epsilon_anneal_start_steps: int = 1  # it falls in a straight line from this step
-    epsilon_anneal_end_steps: int = 50_000  # to this one
+    epsilon_final: float = 5e-3  # probability of a random action at the end
+    epsilon_anneal_start_steps: int = 1  # step from which that probability falls in a straight line
+    epsilon_anneal_end_steps: int = 50_000  # step at which it has reached its final value
     discount: float = 0.99  # γ
     reward_clip: float | None = 1.0  # rewards to learn from are cut to ± this; None leaves them as they are
     batch_size: int = 32  # transitions per learning step
-    learning_start_steps: int = 5_000  # no learning before
-    learning_interval_steps: int = 4  # from one learning step to the next
-    target_update_steps: int = 7_500  # from one copy to the target network to the next
+    learning_start_steps: int = 5_000  # no learning before this step
+    learning_interval_steps: int = 4  # steps between two learning steps
+    target_update_steps: int = 7_500  # steps between two copies of the network to the target network
     dueling: bool = True  # Q = V + A − mean A; otherwise Q directly
     double: bool = True  # the action in the target is chosen by the network itself, not by the target network
     bootstrap_truncated: bool = False  # a truncated episode goes on for learning; otherwise nothing follows its end
@@ -127,12 +127,16 @@ class D3QN(Agent):
             self.target.copy(self.online)
 
     def learn_from(self, batch: Batch) -> None:
-        """One step of RMSprop on the mean Huber loss between Q(s, a) and the targets."""
+        """One step of RMSprop on the Huber loss between Q(s, a) and the targets, summed over the batch.
+
+        The paper takes its learning rate and ε from Mnih et al. (2015), where gradients are summed; with their mean,
+        ε would stand against gradients 32 times smaller, and hardly anything would be learned.
+        """
         online = self.online
         targets = torch.from_numpy(self.targets(batch)[:, None]).to(online.device)  # [B, 1]
         actions = torch.from_numpy(batch.actions[:, None]).to(online.device)
         taken = online.forward(batch.observations).gather(1, actions)  # Q(s, a), [B, 1]
-        loss = torch.nn.functional.huber_loss(taken, targets)
+        loss = torch.nn.functional.huber_loss(taken, targets, reduction="sum")
         self.optimiser.step(torch.autograd.grad(loss, online.parameters))
         online.weights_changed()
 
@@ -219,8 +223,8 @@ class QNetwork:
         """The parameters, transposed so that outputs lie side by side, the heads combined to Q."""
         if not self._kernel_weights:
             *below, weights, biases = (parameter.detach().numpy().T for parameter in self.parameters)
-            combination = self._combination.numpy()
-            self._kernel_weights = [*map(np.ascontiguousarray, below), weights @ combination, biases @ combination]
+            to_q = self._combination.numpy()
+            self._kernel_weights = [*map(np.ascontiguousarray, below), weights @ to_q, biases @ to_q]
         return self._kernel_weights
 
     def weights_changed(self) -> None:

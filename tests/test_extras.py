@@ -1,0 +1,33 @@
+"""The core without its extras."""
+
+import subprocess
+import sys
+
+WITHOUT_TORCH = """
+import sys
+sys.modules["torch"] = None  # as if it were not installed
+import engram
+from engram.errors import MissingExtraError
+agent = engram.MFEC("CartPole-v1", capacity=20).learn(100)
+assert agent.memory.read([[0, 0, 0, 0]]).shape == (1, 2)
+for name in ("NEC", "D3QN"):
+    try:
+        getattr(engram, name)
+    except MissingExtraError as error:
+        assert 'pip install "engram-rl[torch]"' in str(error)
+    else:
+        raise SystemExit(f"{name} came without torch")
+"""
+
+
+def test_without_torch_mfec_works_and_the_others_name_the_extra() -> None:
+    result = subprocess.run([sys.executable, "-c", WITHOUT_TORCH], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
+def test_the_command_line_names_the_extra_too() -> None:
+    program = 'import sys; sys.modules["torch"] = None; from engram.cli import main; sys.exit(main(["train", "nec"]))'
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert 'pip install "engram-rl[torch]"' in result.stderr
+    assert "Traceback" not in result.stderr
