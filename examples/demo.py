@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import tyro
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -220,7 +221,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         write_report(demo, runs, scores)
         show(demo, runs, scores, console)
     except EngramError as error:
-        Console(stderr=True, highlight=False).print(f"[bold red]error:[/bold red] {error}", soft_wrap=True)
+        Console(stderr=True, highlight=False).print(f"[bold red]error:[/bold red] {escape(str(error))}", soft_wrap=True)
         return 2
     except KeyboardInterrupt:
         console.print("interrupted; finished runs are kept, and the same command goes on from there")

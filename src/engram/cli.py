@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import tyro
 from rich.console import Console
+from rich.markup import escape
 from tyro.conf import Positional
 
 import engram
@@ -172,7 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"engram: unknown command {' '.join(words[:2])!r}\n\n{HELP}", end="", file=sys.stderr)
                 return 2
     except EngramError as error:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]error:[/bold red] {error}")
+        Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]error:[/bold red] {escape(str(error))}")
         return 2
     return 0
 
