@@ -22,13 +22,13 @@ from rich.table import Table
 
 from engram import checks
 from engram.agents.mfec import MFECConfig
-from engram.errors import EngramError
+from engram.errors import EngramError, Interrupted
 from engram.report import page
 from engram.report.curves import BAND, Curve, learning_curves, save
 from engram.report.scores import Scores, in_words
 from engram.report.style import label, looks
 from engram.studies.runner import Outcome, run_all
-from engram.training.files import write_atomically
+from engram.training.disk import write_atomically
 from engram.training.run import LAST_EVALUATIONS, Run, RunFolder
 
 ENV = "CartPole-v1"
@@ -220,6 +220,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         scores = [Scores(name, tuple(results[run.id]["score"] for run in group)) for name, group in runs.items()]
         write_report(demo, runs, scores)
         show(demo, runs, scores, console)
+    except Interrupted as stopped:
+        console.print(escape(str(stopped)))
+        return 128 + stopped.signal
     except EngramError as error:
         Console(stderr=True, highlight=False).print(f"[bold red]error:[/bold red] {escape(str(error))}", soft_wrap=True)
         return 2

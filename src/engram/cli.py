@@ -13,12 +13,13 @@ from rich.markup import escape
 from tyro.conf import Positional
 
 import engram
+from engram import checks
 from engram.agents import NAMES, get_agent
-from engram.errors import EngramError
+from engram.errors import EngramError, Interrupted
 from engram.studies.presets import Family, preset
 from engram.training.evaluation import evaluate_policy
 from engram.training.progress import ProgressBar
-from engram.training.run import Run, RunFolder
+from engram.training.run import Cadence, Run, RunFolder
 
 PAPER_STEPS = {"mfec": 15_000, "nec": 20_000, "d3qn": 20_000}  # on CartPole
 
@@ -30,6 +31,7 @@ commands:
   train mfec    train model-free episodic control and write everything about the run to a folder
   train nec     the same with neural episodic control     (needs PyTorch: the extra `torch`)
   train d3qn    the same with a dueling double deep Q-network        (needs PyTorch as well)
+  train --resume FOLDER   go on with an interrupted run, exactly where it was
   eval          play episodes with a trained agent and report its returns
 
 `engram COMMAND --help` lists a command's options. To begin with:
@@ -50,7 +52,17 @@ class Training:
     preset: Family = "classic"  # the paper's settings for this family of environments; other options go before it
     evaluation_interval_steps: int = 500  # between two evaluations
     evaluation_episodes: int = 10  # greedy episodes per evaluation, always from the same starts
+    checkpoint_interval_seconds: float | None = None  # between checkpoints; by default 60, with a replay of frames 300
+    checkpoint_interval_steps: int | None = None  # instead, a checkpoint after every so many steps
     progress: bool = True  # show how far it is
+
+    def cadence(self) -> Cadence | None:
+        """How often to write a checkpoint, if that was said."""
+        if self.checkpoint_interval_steps is not None:
+            return Cadence(steps=checks.at_least("checkpoint_interval_steps", self.checkpoint_interval_steps, 1))
+        if self.checkpoint_interval_seconds is not None:
+            return Cadence(checks.within("checkpoint_interval_seconds", self.checkpoint_interval_seconds, 0, 1e9))
+        return None
 
     def run(self) -> Run:
         """The run that these options describe."""
@@ -101,6 +113,14 @@ def find_preset(words: Sequence[str]) -> Any:
 
 
 @dataclass(frozen=True)
+class Resume:
+    """Go on with an interrupted run, exactly where it was."""
+
+    run: Positional[Path]  # the run's folder
+    progress: bool = True  # show how far it is
+
+
+@dataclass(frozen=True)
 class Eval:
     """Play episodes with a trained agent and report its returns."""
 
@@ -111,20 +131,21 @@ class Eval:
     show: bool = False  # list every episode
 
 
-def train(options: Training, console: Console) -> None:
-    """Carry out `engram train`."""
-    run = options.run()
-    folder = RunFolder(options.out or Path("runs") / run.id)
+def train(run: Run, folder: RunFolder, *, progress: bool, cadence: Cadence | None, console: Console) -> None:
+    """Carry out `engram train`, from where it was if it was interrupted."""
     agent = run.make_agent()
-    folder.claim(run)
-    result = folder.result
-    if result is not None:
-        console.print(f"{folder.path} is finished already")
-    elif options.progress:
+    finished = folder.result is not None
+
+    def tell(text: str) -> None:
+        console.print(escape(text))
+
+    if progress and not finished:
         with ProgressBar(agent, run.steps) as bar:
-            result = folder.record(run, agent, (bar,))
+            result = folder.record(run, agent, (bar,), cadence=cadence, tell=tell)
     else:
-        result = folder.record(run, agent)
+        result = folder.record(run, agent, cadence=cadence, tell=tell)
+    if finished:
+        console.print(f"{folder.path} is finished already")
     score = "none, as the run is shorter than the evaluation interval"
     if result["score"] is not None:
         score = f"[bold]{result['score']:.1f}[/bold], the mean of the last evaluations"
@@ -165,13 +186,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
     try:
         match words:
-            case ["train", agent, *options] if agent in NAMES:
-                train(training_options(agent, options), console)
-            case ["eval", *options]:
-                evaluate(tyro.cli(Eval, prog="engram eval", args=options), console)
+            case ["train", "--resume", *words]:
+                resume = tyro.cli(Resume, prog="engram train --resume", args=words)
+                folder = RunFolder(resume.run)
+                train(folder.run(), folder, progress=resume.progress, cadence=None, console=console)
+            case ["train", agent, *words] if agent in NAMES:
+                options = training_options(agent, words)
+                run = options.run()
+                folder = RunFolder(options.out or Path("runs") / run.id)
+                train(run, folder, progress=options.progress, cadence=options.cadence(), console=console)
+            case ["eval", *words]:
+                evaluate(tyro.cli(Eval, prog="engram eval", args=words), console)
             case _:
                 print(f"engram: unknown command {' '.join(words[:2])!r}\n\n{HELP}", end="", file=sys.stderr)
                 return 2
+    except Interrupted as stopped:
+        Console(stderr=True, highlight=False, soft_wrap=True).print(escape(str(stopped)))
+        return 128 + stopped.signal
     except EngramError as error:
         Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]error:[/bold red] {escape(str(error))}")
         return 2

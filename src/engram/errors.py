@@ -23,3 +23,15 @@ class RunFolderError(EngramError):
 
 class MissingExtraError(EngramError, ImportError):
     """An optional dependency that is needed for this and not installed."""
+
+
+class StorageError(EngramError):
+    """A file that could not be written; what was saved before is still there."""
+
+
+class Interrupted(EngramError):  # noqa: N818 (not an error of anyone's making)
+    """A run that was asked to stop and did, with everything saved."""
+
+    def __init__(self, message: str, signal: int) -> None:
+        super().__init__(message)
+        self.signal = signal

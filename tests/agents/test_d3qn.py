@@ -305,7 +305,7 @@ def test_images_are_stored_as_frames_learned_from_and_resumed(tmp_path: Path) ->
     part = D3QN(Screens, **settings).learn(125)
     part.save(tmp_path / "model.safetensors")
     part = D3QN.load(tmp_path / "model.safetensors", Screens)
-    frames = part.replay.state_dict()["observations"]["frames"]
+    frames = part.replay.state_dict()["observations"]["frames"].array
     assert len(frames) == 125 + 4 * 4  # each of the four episodes so far begins with a stack
     whole = D3QN(Screens, **settings).learn(300)
     assert_same_state(whole, part.learn(175))

@@ -101,7 +101,7 @@ def test_each_frame_is_stored_once() -> None:
     frames = np.random.default_rng(0).integers(0, 255, (503, 84, 84), np.uint8)
     for t in range(500):
         ring.add(frames[t : t + 4])
-    np.testing.assert_array_equal(ring.state_dict()["frames"], frames)
+    np.testing.assert_array_equal(ring.state_dict()["frames"].array, frames)
     assert ring.nbytes < 1.05 * 1000 * 84 * 84
 
 

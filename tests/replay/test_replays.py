@@ -253,7 +253,7 @@ def test_the_same_game_goes_on_after_a_lost_life_at_no_cost() -> None:
         for t in range(5):
             observation = world.step()
             replay.add(0, 0.0, observation, terminated=t == 4)
-    assert len(replay.state_dict()["observations"]["frames"]) == 4 + 50
+    assert len(replay.state_dict()["observations"]["frames"].array) == 4 + 50
     batch = replay.sample(All(), 0)
     np.testing.assert_array_equal(batch.next_observations[:-1], batch.observations[1:])
 

@@ -8,8 +8,9 @@ import pytest
 from safetensors.numpy import save_file
 
 from engram import MFEC, load
-from engram.errors import EngramError, ModelFileError
-from engram.training.files import FORMAT, VERSION, join, split, write_atomically
+from engram.errors import EngramError, ModelFileError, StorageError
+from engram.training.disk import write_atomically
+from engram.training.files import FORMAT, VERSION, join, split
 from tests.conftest import Corridor
 
 
@@ -42,14 +43,14 @@ def test_a_file_of_something_else(tmp_path: Path) -> None:
     save_file({"x": np.zeros(3)}, tensors)
     with pytest.raises(ModelFileError, match="not an Engram model"):
         load(tensors)
-    save_file({"x": np.zeros(3)}, tensors, {FORMAT: "{"})
+    save_file({"x": np.zeros(3)}, tensors, {FORMAT: "sum\n{"})
     with pytest.raises(ModelFileError, match="manifest cannot be read"):
         load(tensors)
 
 
 def test_a_newer_format_asks_for_an_upgrade(tmp_path: Path) -> None:
     newer = tmp_path / "newer.safetensors"
-    save_file({"x": np.zeros(3)}, newer, {FORMAT: json.dumps({"version": VERSION + 1})})
+    save_file({"x": np.zeros(3)}, newer, {FORMAT: "sum\n" + json.dumps({"version": VERSION + 1})})
     with pytest.raises(ModelFileError, match=rf"format version {VERSION + 1}.*reads up to {VERSION}.*upgrade"):
         load(newer)
 
@@ -60,8 +61,8 @@ def test_a_failed_save_keeps_what_was_there(model: Path, monkeypatch: pytest.Mon
     def full_disk(_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("engram.training.files.os.fsync", full_disk)
-    with pytest.raises(OSError, match="No space left"):
+    monkeypatch.setattr("engram.training.disk.os.fsync", full_disk)
+    with pytest.raises(StorageError, match=r"No space left.*what was saved before is untouched"):
         write_atomically(model, b"half a model")
     assert model.read_bytes() == before
     assert [path.name for path in model.parent.iterdir()] == [model.name]

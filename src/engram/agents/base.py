@@ -22,6 +22,9 @@ from engram.training.loop import LoopState, play, replay_game
 from engram.training.progress import ProgressBar
 from engram.typing import Array, Floats
 
+# what reading a state dict of the wrong form raises
+MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, MemoryError, RuntimeError)
+
 
 class Agent(ABC):
     """An agent bound to a kind of environment.
@@ -183,13 +186,22 @@ class Agent(ABC):
         source = env if env is not None else model.description["env"]
         if source is None:
             raise InvalidInputError(f"{path} does not say how to make its environment; pass it: load(path, env)")
+        if isinstance(source, str) and ":" in source:
+            raise ModelFileError(
+                f"{path} asks to import a module for its environment ({source}); pass it: load(path, env)"
+            )
         agent = cls(source, **settings)
         if agent.describe()["spaces"] != model.description["spaces"]:
             raise InvalidInputError(
                 f"{path} was trained with {model.description['spaces']}, but the environment has "
                 f"{agent.describe()['spaces']}"
             )
-        agent.load_state_dict(model.state)
+        try:
+            agent.load_state_dict(model.state)
+        except MALFORMED as error:
+            raise ModelFileError(
+                f"{path} is damaged: its content is not that of a {cls.name} agent ({error!r})"
+            ) from error
         return agent
 
     def describe(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from engram.compiling import compiled
 from engram.devices import torch
+from engram.errors import InvalidInputError
 from engram.typing import Array, Floats
 
 HIDDEN = 64  # width between the two layers for vectors
@@ -29,7 +30,13 @@ def make_network(shape: tuple[int, ...], key_size: int, rng: np.random.Generator
             torch.nn.ReLU(),
             torch.nn.Flatten(),
         ]
-        features = torch.nn.Sequential(*layers)(torch.zeros(1, *shape)).shape[1]
+        try:
+            features = torch.nn.Sequential(*layers)(torch.zeros(1, *shape)).shape[1]
+        except RuntimeError as error:
+            raise InvalidInputError(
+                f"the network takes images [channels, height, width] of 36 pixels or more a side, got {shape}; "
+                "wrap the environment so that it gives such images, stacked frames first"
+            ) from error
         return torch.nn.Sequential(*layers, torch.nn.Linear(features, key_size))
 
 
@@ -81,6 +88,8 @@ class NetworkEncoder:
         """[B, …] → [B, key_size]: NumPy on the CPU, a tensor on a GPU."""
         if self._compiled:
             x = np.ascontiguousarray(observations, np.float32)
+            if observations.dtype == np.uint8:
+                x = x / np.float32(255)
             keys = np.empty((len(x), self.key_size), np.float32)
             two_layers(x, *(self._weights or self._read_weights()), keys)
             return keys

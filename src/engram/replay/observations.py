@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from engram.errors import InvalidInputError
+from engram.replay.rows import Rows
 from engram.typing import Array, Longs
 
 MOST_STACKED = 8  # an image with a longer first axis is no stack of frames
@@ -93,11 +94,11 @@ class PlainObservations(Observations):
 
     def state_dict(self, since: int = 0) -> dict[str, Any]:
         """What is stored from number `since` on, in order of time."""
-        return {"newest": self.newest, "observations": self.get(self.numbers(since))}
+        return {"newest": self.newest, "observations": Rows(self.newest + 1, self.get(self.numbers(since)))}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take back what `state_dict` gave."""
-        observations = state["observations"]
+        observations = state["observations"].array
         require(observations.shape[1:] == self.shape, f"observations have shape {self.shape}")
         require(len(observations) <= min(self.capacity, state["newest"] + 1), "no more is stored than was added")
         self.newest = state["newest"]
@@ -172,11 +173,12 @@ class FrameObservations(Observations):
         last = self._last[self.numbers(since) % self.capacity]
         first_frame = last[0] + 1 - self.shape[0] if len(last) else self._written
         frames = self._frames[np.arange(first_frame, self._written) % self._room]
-        return {"newest": self.newest, "written": self._written, "last": last, "frames": frames}
+        return {"newest": self.newest, "last": last, "frames": Rows(self._written, frames)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take back what `state_dict` gave."""
-        newest, written, last, frames = (state[name] for name in ("newest", "written", "last", "frames"))
+        newest, last = state["newest"], state["last"]
+        written, frames = state["frames"]
         require(frames.shape[1:] == self.shape[1:], f"frames have shape {self.shape[1:]}")
         require(len(last) <= min(self.capacity, newest + 1), "no more is stored than was added")
         require(len(frames) <= min(self._room, written), "no more frames are stored than were added")

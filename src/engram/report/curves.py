@@ -10,7 +10,7 @@ import numpy as np
 
 from engram.errors import MissingExtraError
 from engram.report.style import INK, Look
-from engram.training.files import write_atomically
+from engram.training.disk import write_atomically
 from engram.training.run import RunFolder
 from engram.typing import Array
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from engram import checks
-from engram.errors import EngramError
+from engram.errors import EngramError, Interrupted
 from engram.training.run import Run, RunFolder
 
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -97,6 +97,10 @@ def _effort(run: Run) -> int:
     return run.steps * int(getattr(run.settings, "capacity", 1))
 
 
+def _say_nothing(text: str) -> None:
+    """What a run tells on resuming is of no interest among many."""
+
+
 def _carry_out(run: Run, out: Path) -> Outcome:
     try:
         folder = RunFolder(out / run.id)
@@ -105,10 +109,19 @@ def _carry_out(run: Run, out: Path) -> Outcome:
             folder.claim(run)
             return Outcome(run, result, reused=True)
         agent = run.make_agent()
-        folder.claim(run)
-        return Outcome(run, folder.record(run, agent))
+        return Outcome(run, folder.record(run, agent, tell=_say_nothing))
+    except Interrupted:
+        raise
     except Exception as error:
         return Outcome.failed(run, error)
+
+
+def _carry_out_and_obey(run: Run, out: Path) -> Outcome:
+    """In a worker: one that is told to stop saves its run and takes no other."""
+    try:
+        return _carry_out(run, out)
+    except Interrupted as stopped:
+        os._exit(128 + stopped.signal)
 
 
 def _in_processes(runs: list[Run], out: Path, jobs: int) -> Iterator[Outcome]:
@@ -116,7 +129,7 @@ def _in_processes(runs: list[Run], out: Path, jobs: int) -> Iterator[Outcome]:
     with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_end_with_parent) as pool:
         try:
             with _surroundings_of_workers():
-                futures = {pool.submit(_carry_out, run, out): run for run in runs}
+                futures = {pool.submit(_carry_out_and_obey, run, out): run for run in runs}
             for future in as_completed(futures):
                 error = future.exception()  # of the pool: a worker that was killed, a run that cannot be pickled
                 if error is None:

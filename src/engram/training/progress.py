@@ -34,7 +34,9 @@ class ProgressBar:
     def __init__(self, agent: Watched, total: int, *, console: Console | None = None) -> None:
         self._agent = agent
         self._total = total
-        self._begin = self._last_step = agent.steps
+        self._begin = agent.steps
+        self._first_step: int | None = None  # after which the clock runs; a resumed run has some behind it
+        self._last_step = agent.steps
         self._console = console or Console(stderr=True)
         self._last_return = self._last_evaluation = "–"
         self._started = self._last_time = monotonic()
@@ -66,6 +68,8 @@ class ProgressBar:
     def __call__(self, event: Event) -> None:
         """Take in an event. The clock is looked at only every so many steps."""
         if isinstance(event, Step):
+            if self._first_step is None:
+                self._first_step = self._last_step = event.step - 1
             if event.step >= self._next_look:
                 self._look(event.step)
         elif isinstance(event, EpisodeEnd):
@@ -81,8 +85,8 @@ class ProgressBar:
         self._next_look = step + 50
 
     def _show(self, step: int, now: float, *, final: bool = False) -> None:
-        since, steps = (self._started, step - self._begin) if final else (self._last_time, step - self._last_step)
-        rate = steps / max(now - since, 1e-9)
+        since, before = (self._started, self._first_step or 0) if final else (self._last_time, self._last_step)
+        rate = (step - before) / max(now - since, 1e-9)
         self._last_time, self._last_step = now, step
         parts = [
             f"{rate:,.0f} steps/s",

@@ -14,17 +14,22 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Self
 
 from engram import checks
 from engram.agents import NAMES, Agent, get_agent
-from engram.agents.config import AgentConfig
+from engram.agents.base import MALFORMED
+from engram.agents.config import AgentConfig, strategy_from_json
 from engram.envs import EnvSource
-from engram.errors import RunFolderError
+from engram.errors import EngramError, Interrupted, RunFolderError
 from engram.memory.strategies import get_strategy
+from engram.training.checkpoints import Checkpoints
+from engram.training.disk import write_atomically
 from engram.training.evaluation import with_evaluations
-from engram.training.events import EpisodeEnd, Evaluation, Event
-from engram.training.files import write_atomically
+from engram.training.events import Event, Step
+from engram.training.lock import FolderLock
+from engram.training.log import ProgressLog
+from engram.training.stopping import StopRequest
 
 LAST_EVALUATIONS = 10  # a run's score is the mean of this many, as in the paper
 
@@ -88,6 +93,34 @@ class Run:
                 env.close()
 
 
+@dataclass(frozen=True)
+class Cadence:
+    """How often a checkpoint is written: after so many seconds or, if given, after every so many steps."""
+
+    seconds: float = 60.0
+    steps: int | None = None
+
+    @classmethod
+    def of(cls, agent: Agent) -> Self:
+        """Every minute; every five where a replay of frames has to be written."""
+        frames = hasattr(agent, "replay") and len(agent.source.observation_shape) == 3
+        return cls(300.0 if frames else 60.0)
+
+    def clock(self, step: int) -> Callable[[int], bool]:
+        """Whether a checkpoint is due at a step. A clock that is set forwards or back does not matter."""
+        last_time, last_step = time.monotonic(), step
+
+        def due(step: int) -> bool:
+            nonlocal last_time, last_step
+            now = time.monotonic()
+            is_due = step - last_step >= self.steps if self.steps is not None else now - last_time >= self.seconds
+            if is_due:
+                last_time, last_step = now, step
+            return is_due
+
+        return due
+
+
 class RunFolder:
     """A run's files."""
 
@@ -103,6 +136,15 @@ class RunFolder:
     def result(self) -> dict[str, Any] | None:
         """What came out, or None while the run is not finished."""
         return dict(json.loads(self._result.read_text())) if self._result.exists() else None
+
+    def run(self) -> Run:
+        """The run that the folder holds, if its config says all about it."""
+        if not self._config.exists():
+            raise RunFolderError(f"{self.path} holds no run; train one: engram train mfec --out {self.path}")
+        try:
+            return run_from_json(json.loads(self._config.read_text()))
+        except (ValueError, KeyError, TypeError) as error:
+            raise RunFolderError(f"{self._config} cannot be read: {error!r}") from error
 
     def evaluations(self) -> Iterator[dict[str, Any]]:
         """The evaluations logged so far, in order of time."""
@@ -122,52 +164,93 @@ class RunFolder:
                 f"{self.path} already holds another run ({json.loads(theirs).get('id', 'unknown')}; this one is "
                 f"{run.id}); choose another folder with --out"
             )
-        if self.path.is_dir() and any(path.suffix != ".part" for path in self.path.iterdir()):
-            raise RunFolderError(f"{self.path} holds files that are not a run; choose another folder with --out")
         if self.path.exists() and not self.path.is_dir():
             raise RunFolderError(f"{self.path} is a file; choose a folder with --out")
+        if self.path.is_dir() and any(file.suffix != ".part" and file.name != "lock" for file in self.path.iterdir()):
+            raise RunFolderError(f"{self.path} holds files that are not a run; choose another folder with --out")
         write_atomically(self._config, config.encode())
 
-    def record(self, run: Run, agent: Agent, callbacks: tuple[Callable[[Event], object], ...] = ()) -> dict[str, Any]:
-        """Run to the end, logging every episode and evaluation; return the result."""
+    def record(
+        self,
+        run: Run,
+        agent: Agent,
+        callbacks: tuple[Callable[[Event], object], ...] = (),
+        *,
+        cadence: Cadence | None = None,
+        tell: Callable[[str], object] = print,
+    ) -> dict[str, Any]:
+        """Run to the end, from the latest checkpoint if there is one; return the result.
+
+        Every episode and evaluation is logged. A signal to stop ends it at the next step, with a checkpoint.
+        """
         started = time.time()
-        scores: list[float] = []
-        with self._progress.open("w", encoding="utf-8") as log:
-            for event in run.events(agent):
-                _log(log, event)
-                if isinstance(event, Evaluation):
-                    scores.append(event.mean)
-                for callback in callbacks:
-                    callback(event)
-        last = scores[-LAST_EVALUATIONS:]
-        result = {
-            "score": sum(last) / len(last) if last else None,  # mean of the last ten evaluations
-            "evaluations": len(scores),
-            "steps": agent.steps,
-            "episodes": agent.loop.episode,
-        }
-        if hasattr(agent, "memory"):
-            result["memory_size"] = agent.memory.size.tolist()
-        agent.save(self.model_file)
-        write_atomically(self._meta, _as_json(_metadata(started)).encode())
-        write_atomically(self._result, _as_json(result).encode())
+        with FolderLock(self.path), StopRequest() as stop:
+            self.claim(run)
+            if (result := self.result) is not None:
+                return result
+            checkpoints, log = Checkpoints(self.path, run.id), ProgressLog(self._progress)
+            position = self._restore(agent, checkpoints, log, tell)
+            due = (cadence or Cadence.of(agent)).clock(agent.steps)
+            with log.open(position):
+                for event in run.events(agent):
+                    log(event)
+                    for callback in callbacks:
+                        callback(event)
+                    if isinstance(event, Step) and (stop.signal is not None or due(event.step)):
+                        checkpoints.save(event.step, agent.state_dict(), log.position())
+                        if stop.signal is not None and event.step < run.steps:
+                            raise Interrupted(
+                                f"stopped at step {event.step:,}, with everything saved; "
+                                f"go on with: engram train --resume {self.path}",
+                                stop.signal,
+                            )
+                log.position()
+            result = _result(agent, log.scores)
+            agent.save(self.model_file)
+            write_atomically(self._meta, _as_json(_metadata(started)).encode())
+            write_atomically(self._result, _as_json(result).encode())
+            checkpoints.clear()
         return result
 
+    def _restore(
+        self, agent: Agent, checkpoints: Checkpoints, log: ProgressLog, tell: Callable[[str], object]
+    ) -> dict[str, Any] | None:
+        """Put the agent where the latest usable checkpoint left it; return where the log stood."""
+        for checkpoint in checkpoints.load(tell):
+            if not log.holds(checkpoint.log):
+                tell(f"{self._progress} is not what it was at step {checkpoint.step:,}; trying the checkpoint before")
+                continue
+            try:
+                agent.load_state_dict(checkpoint.state)
+            except (EngramError, *MALFORMED) as error:
+                tell(f"the checkpoint of step {checkpoint.step:,} cannot be used ({error}); trying the one before")
+                continue
+            tell(f"going on from step {checkpoint.step:,}")
+            return checkpoint.log
+        return None
 
-def _log(log: TextIO, event: Event) -> None:
-    entry: dict[str, Any]
-    if isinstance(event, EpisodeEnd):
-        entry = {"event": "episode", "step": event.step, "return": event.total, "length": event.length}
-    elif isinstance(event, Evaluation):
-        entry = {
-            "event": "evaluation",
-            "step": event.step,
-            "returns": event.returns,
-            "lengths": event.lengths,
-        }
-    else:
-        return
-    log.write(json.dumps(entry) + "\n")
+
+def run_from_json(config: dict[str, Any]) -> Run:
+    """The run that a config describes. A strategy of the user's own cannot be made from it."""
+    settings = dict(config["settings"])
+    if "strategy" in settings:
+        settings["strategy"] = strategy_from_json(settings["strategy"], None)
+    agent = config["agent"]
+    plain = {name: config[name] for name in ("steps", "evaluation_interval_steps", "evaluation_episodes")}
+    return Run(agent, config["env"], get_agent(agent).Config.from_settings(settings), **plain)
+
+
+def _result(agent: Agent, scores: list[float]) -> dict[str, Any]:
+    last = scores[-LAST_EVALUATIONS:]
+    result: dict[str, Any] = {
+        "score": sum(last) / len(last) if last else None,  # mean of the last ten evaluations
+        "evaluations": len(scores),
+        "steps": agent.steps,
+        "episodes": agent.loop.episode,
+    }
+    if hasattr(agent, "memory"):
+        result["memory_size"] = agent.memory.size.tolist()
+    return result
 
 
 def _metadata(started: float) -> dict[str, Any]:

@@ -1,0 +1,51 @@
+"""Files that survive: whole or not at all, and on the disk before anything relies on them."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from engram.errors import StorageError
+
+
+@contextmanager
+def told(what: str, path: Path) -> Iterator[None]:
+    """Turn the system's error into one that says what could not be done, and that nothing was lost by it."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"cannot {what} {path}: {error.strerror or error}; what was saved before is untouched"
+        ) from error
+
+
+def write_atomically(path: Path, *parts: bytes) -> None:
+    """Replace a file by new content such that a reader, or a power cut, sees the old or the new one, whole."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with told("write", path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with temporary.open("wb") as file:
+                for part in parts:
+                    file.write(part)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Make sure that the folder's list of files is on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def remove(path: Path) -> None:
+    """Delete a file that is no longer needed."""
+    with told("delete", path):
+        path.unlink(missing_ok=True)
