@@ -1,9 +1,11 @@
 """The documents are true: their code runs, their links lead somewhere, their names and numbers are the code's."""
 
 import ast
+import inspect
 import json
 import re
 import runpy
+import shlex
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -11,13 +13,25 @@ from typing import Any
 
 import pytest
 
+from engram import EpisodicMemory
+from engram.agents import NAMES, get_agent
+from engram.agents.config import AgentConfig
+from engram.agents.d3qn import D3QNConfig
 from engram.agents.mfec import MFECConfig
+from engram.agents.nec import NECConfig
+from engram.cli import training_options
 from engram.errors import EngramError
 from engram.memory.strategies import STRATEGIES, Strategy, Write
+from engram.studies.presets import FAMILIES, PRESETS
 from engram.training.run import Run, RunFolder
+from tests.studies.test_presets import TABLES
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(ROOT.glob("docs/*.md"))]
+DOCUMENTS = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "results/README.md")),
+    *sorted(ROOT.glob("docs/*.md")),
+    *sorted(ROOT.glob("results/*/README.md")),
+]
 WITH_CODE = ["README.md", "docs/strategies.md", "docs/interface.md"]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -44,7 +58,7 @@ def links() -> Iterator[Any]:
     for document in DOCUMENTS:
         for target in dict.fromkeys(LINK.findall(prose(document))):
             if "://" not in target:
-                yield pytest.param(document, target, id=f"{document.name}-{target}")
+                yield pytest.param(document, target, id=f"{document.relative_to(ROOT)}-{target}")
 
 
 def anchors(document: Path) -> set[str]:
@@ -123,8 +137,57 @@ def test_the_table_of_settings_is_the_config() -> None:
     assert words == {"seed": "not given", "strategy": "varied", "capacity": "varied", "kernel": "not given"}
 
 
-def test_every_field_of_a_runs_files_is_explained(tmp_path: Path) -> None:
-    run = Run("mfec", "CartPole-v1", MFECConfig(capacity=10), 60, 30, 1)
+@pytest.mark.parametrize(("agent", "table"), [("nec", "Table 5"), ("d3qn", "Table 6")])
+def test_the_tables_of_nec_and_d3qn_are_their_configs_and_presets(agent: str, table: str) -> None:
+    """Names, order and the value in every family; and what is said to be in the paper's table is there."""
+    config = get_agent(agent).Config
+    cells = rows(section("docs/agents.md", f"{NAMES[agent]}'s settings"))
+    names = [row[0].strip("`") for row in cells]
+    assert names == [field.name for field in fields(config)]
+    for column, family in enumerate(FAMILIES, 1):
+        settings = config.from_settings(PRESETS[agent][family])
+        told = {name: ast.literal_eval(row[column].strip("`")) for name, row in zip(names, cells, strict=True)}
+        assert told == {name: getattr(settings, name) for name in names}, family
+    sources = {name: row[4] for name, row in zip(names, cells, strict=True)}
+    assert {name for name, source in sources.items() if source == table} == set(TABLES[agent])
+    assert set(sources.values()) <= {table, "varied", "not in it"}
+
+
+def test_the_three_agents_are_in_the_readme() -> None:
+    text = (ROOT / "README.md").read_text().split("\n## ", maxsplit=1)[0]
+    assert [row[0].strip("`") for row in rows(text)] == list(NAMES.values())
+
+
+def test_commands_of_the_readme_are_understood() -> None:
+    commands = re.findall(r"^engram train (\w+) (--env .*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    runs = [training_options(agent, shlex.split(words, comments=True)).run() for agent, words in commands]
+    assert {run.agent for run in runs} == set(NAMES)
+
+
+def test_every_argument_of_the_memory_is_explained() -> None:
+    text = section("docs/interface.md", "The memory on its own")
+    told = {name for row in rows(text) for name in re.findall(r"`(\w+)`", row[0])}
+    assert told == set(inspect.signature(EpisodicMemory).parameters)
+
+
+@pytest.mark.parametrize("name", ["docs/agents.md", "results/gpu/README.md"])
+def test_times_on_a_gpu_are_those_that_were_measured(name: str) -> None:
+    measured = json.loads((ROOT / "results/gpu/gpu.json").read_text())["search"]
+    lines = (ROOT / name).read_text().splitlines()
+    for row in measured:
+        gpu, cpu = (f" {row[time]:,.0f} |" for time in ("read_us", "cpu_read_us"))
+        assert any(gpu in line and cpu in line for line in lines), f"{name} does not have {row['setting']}:{gpu}{cpu}"
+
+
+def test_every_folder_of_results_is_listed() -> None:
+    folders = {path.name for path in (ROOT / "results").iterdir() if (path / "README.md").exists()}
+    assert set(re.findall(r"^\| \[(\w+)\]", (ROOT / "results/README.md").read_text(), re.MULTILINE)) == folders
+
+
+@pytest.mark.parametrize("settings", [MFECConfig(capacity=10), NECConfig(capacity=10), D3QNConfig()])
+def test_every_field_of_a_runs_files_is_explained(settings: AgentConfig, tmp_path: Path) -> None:
+    name = type(settings).__name__.removesuffix("Config").lower()
+    run = Run(name, "CartPole-v1", settings, 60, 30, 1)
     folder = RunFolder(tmp_path / "run")
     folder.claim(run)
     folder.record(run, run.make_agent())

@@ -3,8 +3,11 @@
 Importing this module needs the `torch` extra; only what learns with networks imports it.
 """
 
+import numpy as np
+
 from engram import checks
 from engram.errors import InvalidInputError, MissingExtraError
+from engram.typing import Array
 
 try:
     import torch
@@ -13,7 +16,7 @@ except ModuleNotFoundError as error:
         'NEC and D3QN learn with PyTorch, which is not installed; pip install "engram-rl[torch]"'
     ) from error
 
-__all__ = ["find_device", "torch"]
+__all__ = ["find_device", "put", "torch"]
 
 torch.set_num_threads(1)  # these networks are small: more threads only wait for each other
 
@@ -27,3 +30,13 @@ def find_device(name: str) -> torch.device:
     if name.startswith("cuda") and not there:
         raise InvalidInputError(f'device {name!r} was asked for, but PyTorch sees no GPU; use "cpu" or "auto"')
     return torch.device(name)
+
+
+def put(weight: torch.Tensor, array: Array) -> None:
+    """Give a tensor the numbers of an array, which must be of its shape and finite."""
+    if not isinstance(array, np.ndarray) or array.shape != tuple(weight.shape) or array.dtype != np.float32:
+        raise InvalidInputError(f"weights must be float32 of shape {tuple(weight.shape)}, got {array!r:.100}")
+    if not np.isfinite(array).all():
+        raise InvalidInputError("weights must be finite, got NaN or infinity")
+    with torch.no_grad():
+        weight.copy_(torch.from_numpy(array))

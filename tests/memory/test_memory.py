@@ -9,7 +9,6 @@ import torch
 
 from engram import EpisodicMemory
 from engram.errors import InvalidInputError
-from engram.memory.index import EMPTY
 from engram.memory.states import state_of, states_of
 from engram.memory.strategies import Decision, Numbers, Strategy, Write, append, blend, replace
 from engram.memory.tables import Tables
@@ -337,11 +336,11 @@ def swap_top(tables: Tables) -> None:
 
 
 def forget_first(tables: Tables) -> None:
-    tables.buckets[0, np.flatnonzero(tables.buckets[0] != EMPTY)[0]] = EMPTY
+    tables.buckets[0, np.flatnonzero(tables.buckets[0])[0]] = 0
 
 
 def index_twice(tables: Tables) -> None:
-    tables.buckets[0, np.flatnonzero(tables.buckets[0] == EMPTY)[0]] = 0
+    tables.buckets[0, np.flatnonzero(tables.buckets[0] == 0)[0]] = 1
 
 
 @pytest.mark.parametrize("strategy", ["lru", "rew", "sur", "dkm"])

@@ -19,6 +19,8 @@ from engram.replay.observations import (
     available_memory,
     make_observations,
 )
+from engram.replay.rows import Rows
+from engram.training.files import split
 from engram.typing import Array
 
 STACK = 3
@@ -139,8 +141,8 @@ def test_a_ring_goes_on_exactly_after_a_round_trip(
         part.add(observation)
     ours, theirs = part.state_dict(part.oldest), whole.state_dict(part.oldest)
     assert ours.keys() == theirs.keys()
-    for name in ours:
-        np.testing.assert_array_equal(ours[name], theirs[name])
+    for (name, our), (_, their) in zip(split(ours)[0].items(), split(theirs)[0].items(), strict=True):
+        np.testing.assert_array_equal(our, their, err_msg=name)
 
 
 def test_too_little_memory_is_said_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,10 +173,10 @@ def test_available_memory_is_read_or_unknown(monkeypatch: pytest.MonkeyPatch, tm
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"frames": np.zeros((9, 5, 5), np.uint8)}, "frames have shape"),
+        ({"frames": Rows(8, np.zeros((9, 5, 5), np.uint8))}, "frames have shape"),
         ({"newest": 2}, "no more is stored than was added"),
-        ({"written": 4}, "no more frames are stored than were added"),
-        ({"written": 100}, "every observation has its frames"),
+        ({"frames": Rows(4, np.zeros((7, 2, 3), np.uint8))}, "no more frames are stored than were added"),
+        ({"frames": Rows(100, np.zeros((7, 2, 3), np.uint8))}, "every observation has its frames"),
         ({"last": np.array([2, 4, 5, 6, 7])}, "each adds no, one or all its frames"),
         ({"last": np.array([2, 3, 4, 5, 5])}, "the newest observation has the newest frame"),
     ],
@@ -190,9 +192,9 @@ def test_damaged_frames_are_refused(change: dict[str, Any], message: str) -> Non
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"observations": np.zeros((3, 5))}, "observations have shape"),
+        ({"observations": Rows(3, np.zeros((3, 5)))}, "observations have shape"),
         ({"newest": 1}, "no more is stored than was added"),
-        ({"observations": np.full((3, 4), np.nan)}, "observations are finite"),
+        ({"observations": Rows(3, np.full((3, 4), np.nan))}, "observations are finite"),
     ],
 )
 def test_damaged_vectors_are_refused(change: dict[str, Any], message: str) -> None:

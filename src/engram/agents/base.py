@@ -4,6 +4,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
+from math import isfinite
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -13,11 +14,11 @@ from engram import checks
 from engram.agents.config import AgentConfig, strategy_from_json
 from engram.agents.policy import LinearSchedule, greedy, greedy_by_hash
 from engram.envs import Env, EnvLike, EnvSource
-from engram.errors import InvalidInputError, ModelFileError
+from engram.errors import EngramError, InvalidInputError, ModelFileError
 from engram.memory.strategies import Strategy
 from engram.randomness import generator, generator_state, set_generator_state
 from engram.training.events import Event
-from engram.training.files import read_model, write_model
+from engram.training.files import Model, read_model, write_model
 from engram.training.loop import LoopState, play, replay_game
 from engram.training.progress import ProgressBar
 from engram.typing import Array, Floats
@@ -102,6 +103,15 @@ class Agent(ABC):
     def _load_parts(self, parts: dict[str, Any]) -> None:
         """Take back what `_parts` gave."""
 
+    @abstractmethod
+    def _check_parts(self) -> None:
+        """Raise InvalidInputError unless what `_parts` gives fits together."""
+
+    @classmethod
+    def _sizes(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:
+        """Of the arrays in a file that decide how much is allocated: by path, the width that the settings ask for."""
+        return {}
+
     # What a user calls ---------------------------------------------------------------------------------
 
     def learn(
@@ -180,28 +190,35 @@ class Agent(ABC):
         model = read_model(Path(path))
         if model.agent != cls.name:
             raise ModelFileError(f"{path} holds a {model.agent} agent, not {cls.name}; use engram.load(path)")
+        try:
+            return cls._from_model(model, path, env, strategy)
+        except EngramError:
+            raise
+        except MALFORMED as error:
+            raise ModelFileError(
+                f"{path} is damaged: its content is not that of a {cls.name} agent ({error!r})"
+            ) from error
+
+    @classmethod
+    def _from_model(cls, model: Model, path: str | Path, env: EnvLike | None, strategy: Strategy | None) -> Self:
         settings = dict(model.description["config"])
         if "strategy" in settings:
             settings["strategy"] = strategy_from_json(settings["strategy"], strategy)
         source = env if env is not None else model.description["env"]
         if source is None:
             raise InvalidInputError(f"{path} does not say how to make its environment; pass it: load(path, env)")
-        if isinstance(source, str) and ":" in source:
+        if env is None and (not isinstance(source, str) or ":" in source):  # an id with a colon imports a module
             raise ModelFileError(
-                f"{path} asks to import a module for its environment ({source}); pass it: load(path, env)"
+                f"{path} does not name a registered environment ({source!r}); pass it: load(path, env)"
             )
+        check_widths(model.state, cls._sizes(settings, model.description["spaces"]["shape"]))
         agent = cls(source, **settings)
         if agent.describe()["spaces"] != model.description["spaces"]:
             raise InvalidInputError(
                 f"{path} was trained with {model.description['spaces']}, but the environment has "
                 f"{agent.describe()['spaces']}"
             )
-        try:
-            agent.load_state_dict(model.state)
-        except MALFORMED as error:
-            raise ModelFileError(
-                f"{path} is damaged: its content is not that of a {cls.name} agent ({error!r})"
-            ) from error
+        agent.load_state_dict(model.state)
         return agent
 
     def describe(self) -> dict[str, Any]:
@@ -228,6 +245,12 @@ class Agent(ABC):
         self.loop.load_state_dict(state["loop"])
         set_generator_state(self.policy_rng, state["policy_rng"])
         self._env_moved = True
+        self.check_valid()
+
+    def check_valid(self) -> None:
+        """Raise InvalidInputError, saying what is wrong, unless all that the agent must remember fits together."""
+        self.loop.check_valid(self.source.observation_shape, self.source.observation_dtype, self.source.actions)
+        self._check_parts()
 
     def _environment(self) -> Env:
         """The environment to learn in, where the unfinished game was left."""
@@ -238,3 +261,35 @@ class Agent(ABC):
             replay_game(self._env, self.loop, first_action=self.source.first_action)
             self._env_moved = False
         return self._env
+
+
+def check_widths(state: dict[str, Any], widths: dict[str, int]) -> None:
+    """Raise KeyError or ValueError unless arrays, by path, have the number of columns that is expected."""
+    for path, width in widths.items():
+        array: Any = state
+        for name in path.split("/"):
+            array = array[name]
+        if array.shape[1] != width:
+            raise ValueError(f"{path} has {array.shape[1]} columns, the settings ask for {width}")
+
+
+def check_episode(
+    length: int,
+    keys: list[Any],
+    key_size: int,
+    actions: int,
+    states: list[int],
+    taken: list[int],
+    *numbers: list[float],
+) -> None:
+    """Raise InvalidInputError unless the buffers of an unfinished episode have an entry for each of its steps."""
+    same = all(len(buffer) == length for buffer in (keys, states, taken, *numbers))
+    inside = all(0 <= action < actions for action in taken) and all(key.shape == (key_size,) for key in keys)
+    finite = all(isfinite(number) for buffer in numbers for number in buffer) and all(
+        bool(np.isfinite(np.asarray(key.tolist())).all()) for key in keys
+    )
+    if not (same and inside and finite):
+        raise InvalidInputError(
+            f"the unfinished episode is not valid: it should have {length} steps with actions from 0 to "
+            f"{actions - 1}, keys of size {key_size} and finite numbers"
+        )

@@ -11,7 +11,7 @@ from engram.agents.config import AgentConfig
 from engram.agents.policy import LinearSchedule, greedy
 from engram.agents.rmsprop import RMSprop
 from engram.compiling import compiled
-from engram.devices import find_device, torch
+from engram.devices import find_device, put, torch
 from engram.encoders.networks import as_input, make_network
 from engram.randomness import generator, generator_state, set_generator_state
 from engram.replay.transitions import Batch, TransitionReplay
@@ -159,6 +159,14 @@ class D3QN(Agent):
     def _forget_episode(self) -> None:
         self.replay.abandon()
 
+    @classmethod
+    def _sizes(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:
+        last = 4 if len(shape) == 1 else 8  # the number of the heads' weights, above two or four layers
+        return {f"online/{last}": settings["feature_size"]}
+
+    def _check_parts(self) -> None:
+        self.replay.check_valid()
+
     def _parts(self) -> dict[str, Any]:
         return {
             "online": self.online.state_dict(),
@@ -241,9 +249,8 @@ class QNetwork:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take back what `state_dict` gave."""
-        with torch.no_grad():
-            for number, weight in enumerate(self.parameters):
-                weight.copy_(torch.from_numpy(state[str(number)]))
+        for number, weight in enumerate(self.parameters):
+            put(weight, state[str(number)])
         self.weights_changed()
 
 

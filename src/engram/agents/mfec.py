@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from engram import checks
-from engram.agents.base import Agent
+from engram.agents.base import Agent, check_episode
 from engram.agents.config import AgentConfig
 from engram.agents.policy import LinearSchedule, greedy
 from engram.encoders import GaussianProjection, Identity
@@ -124,6 +124,15 @@ class MFEC(Agent):
         """Q of every action for a batch of observations; touches nothing."""
         values: Floats = self.memory.read(self.encoder(observations))
         return values
+
+    @classmethod
+    def _sizes(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:
+        return {"memory/keys": shape[0] if len(shape) == 1 else settings["projection_size"]}
+
+    def _check_parts(self) -> None:
+        self.memory.check_valid()
+        episode = (self._states, self._actions, self._rewards)
+        check_episode(self.loop.length, self._keys, self.memory.key_size, self.source.actions, *episode)
 
     def _parts(self) -> dict[str, Any]:
         return {

@@ -6,11 +6,11 @@ from typing import Any, Literal
 import numpy as np
 
 from engram import checks
-from engram.agents.base import Agent
+from engram.agents.base import Agent, check_episode
 from engram.agents.config import AgentConfig
 from engram.agents.policy import LinearSchedule, greedy
 from engram.agents.rmsprop import RMSprop
-from engram.devices import find_device, torch
+from engram.devices import find_device, put, torch
 from engram.encoders.networks import NetworkEncoder, as_input, make_network
 from engram.memory import EpisodicMemory
 from engram.memory.states import state_of
@@ -236,6 +236,16 @@ class NEC(Agent):
         values: Floats = as_array(self.memory.read(self.encoder(observations)))
         return values
 
+    @classmethod
+    def _sizes(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:
+        return {"memory/keys": settings["key_size"]}
+
+    def _check_parts(self) -> None:
+        self.memory.check_valid()
+        self.replay.check_valid()
+        episode = (self._states, self._actions, self._rewards, self._best)
+        check_episode(self.loop.length, self._keys, self.config.key_size, self.source.actions, *episode)
+
     def _parts(self) -> dict[str, Any]:
         size = self.config.key_size
         return {
@@ -254,9 +264,8 @@ class NEC(Agent):
         }
 
     def _load_parts(self, parts: dict[str, Any]) -> None:
-        with torch.no_grad():
-            for name, weight in self.network.state_dict().items():
-                weight.copy_(torch.from_numpy(parts["network"][name]))
+        for name, weight in self.network.state_dict().items():
+            put(weight, parts["network"][name])
         self.encoder.changed()
         self.optimiser.load_state_dict(parts["optimiser"])
         self.memory.load_state_dict(parts["memory"])

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from engram.devices import torch
+from engram.devices import put, torch
+from engram.errors import InvalidInputError
 
 
 class RMSprop:
@@ -37,4 +38,6 @@ class RMSprop:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take back what `state_dict` gave."""
         for number, square in enumerate(self._squares):
-            square.copy_(torch.as_tensor(state[str(number)]).to(square))
+            put(square, state[str(number)])
+            if (state[str(number)] < 0).any():
+                raise InvalidInputError("an average of squares must not be negative")

@@ -1,11 +1,14 @@
-"""Which slot holds this state? One hash table per table: open addressing, linear probing, half full at most."""
+"""Which slot holds this state? One hash table per table: open addressing, linear probing, half full at most.
+
+A bucket holds a slot + 1, or 0: fresh memory is empty as it comes, and takes no space until it is used.
+"""
 
 import numpy as np
 
 from engram.compiling import compiled
 from engram.typing import Ints, States, Whole
 
-EMPTY = -1
+EMPTY = -1  # no slot
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ / φ, spreads states that are not hashes themselves
 HALF = np.uint64(32)
 
@@ -21,33 +24,33 @@ def home(buckets: Ints, state: np.uint64) -> np.int64:
 def find(buckets: Ints, states: States, state: np.uint64) -> np.int64:
     """The slot of a state, or EMPTY."""
     here = home(buckets, state)
-    while buckets[here] != EMPTY and states[buckets[here]] != state:
+    while buckets[here] != 0 and states[buckets[here] - 1] != state:
         here = (here + 1) % len(buckets)
-    return np.int64(buckets[here])
+    return np.int64(buckets[here]) - 1
 
 
 @compiled
 def insert(buckets: Ints, states: States, slot: Whole) -> None:
     """Make the state of a slot findable."""
     here = home(buckets, states[slot])
-    while buckets[here] != EMPTY:
+    while buckets[here] != 0:
         here = (here + 1) % len(buckets)
-    buckets[here] = slot
+    buckets[here] = slot + 1
 
 
 @compiled
 def remove(buckets: Ints, states: States, slot: Whole) -> None:
     """Forget the state of a slot, and close the gap so that every later probe still ends where it should."""
     here = home(buckets, states[slot])
-    while buckets[here] != slot:
+    while buckets[here] != slot + 1:
         here = (here + 1) % len(buckets)
     gap = here
     while True:
         here = (here + 1) % len(buckets)
-        if buckets[here] == EMPTY:
+        if buckets[here] == 0:
             break
-        start = home(buckets, states[buckets[here]])
+        start = home(buckets, states[buckets[here] - 1])
         if (here - start) % len(buckets) >= (here - gap) % len(buckets):
             buckets[gap] = buckets[here]
             gap = here
-    buckets[gap] = EMPTY
+    buckets[gap] = 0

@@ -6,6 +6,7 @@ import numpy as np
 
 from engram.errors import InvalidInputError
 from engram.memory import index, order
+from engram.memory.search import lanes
 from engram.memory.strategies import BuiltIn, Strategy
 from engram.memory.tables import Tables
 from engram.typing import Doubles
@@ -30,7 +31,9 @@ def _facts(
     values, ranks = tables.values[table, :size], tables.ranks[table, :size]
     states, buckets = tables.states[table, :size], tables.buckets[table]
     keys = tables.keys.reshape(actions, -1)[table]
-    yield "keys are finite", bool(np.isfinite(keys).all())
+    dims = len(keys) // capacity
+    used = -(-size // lanes(dims)) * lanes(dims) * dims  # the blocks with entries
+    yield "keys are finite", bool(np.isfinite(keys[:used]).all())
     yield "values are finite", bool(np.isfinite(values).all())
     yield "ranks are finite", bool(np.isfinite(ranks).all())
     companions = tables.companions[table, :size]
@@ -39,7 +42,7 @@ def _facts(
         yield f"{name} is finite", bool(np.isfinite(column[table, :size]).all())
     yield "no state is stored twice", strategy.clusters or len(np.unique(states)) == size
     slots = np.arange(size)
-    held = np.sort(buckets[buckets != index.EMPTY])
+    held = np.sort(buckets[np.flatnonzero(buckets)]) - 1
     yield "the index holds every slot once", np.array_equal(held, slots)
     found = np.array([index.find(buckets, tables.states[table], state) for state in states], np.int64)
     yield "the index finds every state", bool((found >= 0).all() and (states[found] == states).all())

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engram.errors import ModelFileError
-from engram.training.disk import remove
+from engram.training.disk import list_files, remove
 from engram.training.files import join, read_arrays, split, write_arrays
 from engram.typing import Array
 
@@ -35,15 +35,18 @@ class Checkpoints:
         self._whole: set[str] = set()  # segments known to be on disk
         self._needs: dict[Path, set[str]] = {}  # of each checkpoint, the segments that it names
 
+    def __bool__(self) -> bool:
+        return bool(self._paths())
+
     def save(self, step: int, state: Mapping[str, Any], log: Mapping[str, Any]) -> None:
-        """Write a checkpoint; then forget all but the latest two."""
+        """Write a checkpoint; then forget all but this one and the one before."""
         arrays, plain = split(state)
         segments = {name: self._write_segments(name, end, arrays) for name, end in find_rows(plain)}
         manifest = {"run": self._run_id, "step": step, "log": log, "plain": plain, "segments": segments}
         path = self._folder / f"checkpoint-{step:012d}.safetensors"
         write_arrays(path, manifest, arrays)
         self._needs[path] = {file for each in segments.values() for file in each["files"]}
-        self._prune()
+        self._prune(path)
 
     def load(self, tell: Callable[[str], object]) -> Iterator[Checkpoint]:
         """Every checkpoint that can be read, the latest first; of those that cannot, the reason is told."""
@@ -61,11 +64,11 @@ class Checkpoints:
 
     def clear(self) -> None:
         """Delete all checkpoints, of a run that is finished."""
-        for path in [*self._paths(), *self._folder.glob("segment-*.safetensors")]:
+        for path in [*self._paths(), *list_files(self._folder, "segment-*.safetensors")]:
             remove(path)
 
     def _paths(self) -> list[Path]:
-        return sorted(self._folder.glob("checkpoint-*.safetensors"))
+        return list_files(self._folder, "checkpoint-*.safetensors")
 
     def _write_segments(self, name: str, end: int, arrays: dict[str, Array]) -> dict[str, Any]:
         """Move whole segments of an array to files of their own, unless they are there; return what was moved."""
@@ -101,14 +104,16 @@ class Checkpoints:
         at = segments["at"]
         return np.concatenate([rows[:at], *parts, rows[at:]])
 
-    def _prune(self) -> None:
-        """Delete what none of the latest checkpoints needs."""
+    def _prune(self, latest: Path) -> None:
+        """Delete what neither the latest checkpoint nor the one before it needs."""
         paths = self._paths()
-        for path in paths[:-KEPT]:
-            remove(path)
-        if all(path in self._needs for path in paths[-KEPT:]):  # of a damaged one nobody knows what it needs
-            needed = set().union(*(self._needs[path] for path in paths[-KEPT:]))
-            for path in self._folder.glob("segment-*.safetensors"):
+        kept = [path for path in paths if path <= latest][-KEPT:]  # any of a later step was found to be unusable
+        for path in paths:
+            if path not in kept:
+                remove(path)
+        if all(path in self._needs for path in kept):  # of a damaged one nobody knows what it needs
+            needed = set().union(*(self._needs[path] for path in kept))
+            for path in list_files(self._folder, "segment-*.safetensors"):
                 if path.name not in needed:
                     self._whole.discard(path.name)
                     remove(path)

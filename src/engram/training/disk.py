@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from engram.errors import StorageError
@@ -23,7 +24,7 @@ def write_atomically(path: Path, *parts: bytes) -> None:
     """Replace a file by new content such that a reader, or a power cut, sees the old or the new one, whole."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     with told("write", path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         try:
             with temporary.open("wb") as file:
                 for part in parts:
@@ -36,6 +37,14 @@ def write_atomically(path: Path, *parts: bytes) -> None:
         sync_folder(path.parent)
 
 
+def make_folder(path: Path) -> None:
+    """Make sure that a folder is there, and on the disk, with all that it stands in."""
+    if not path.is_dir():
+        make_folder(path.parent)
+        path.mkdir(exist_ok=True)
+        sync_folder(path.parent)
+
+
 def sync_folder(path: Path) -> None:
     """Make sure that the folder's list of files is on the disk."""
     handle = os.open(path, os.O_RDONLY)
@@ -43,6 +52,12 @@ def sync_folder(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def list_files(folder: Path, pattern: str) -> list[Path]:
+    """The files of a folder whose names match, in order; a folder that cannot be read is not taken for an empty one."""
+    with told("read", folder):
+        return sorted(path for path in folder.iterdir() if fnmatchcase(path.name, pattern))
 
 
 def remove(path: Path) -> None:

@@ -4,12 +4,13 @@ import fcntl
 import json
 import os
 import platform
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from engram.errors import RunFolderError
-from engram.training.disk import told
+from engram.training.disk import make_folder, told
 
 
 class FolderLock:
@@ -22,24 +23,31 @@ class FolderLock:
     def __enter__(self) -> Self:
         path = self._folder / "lock"
         with told("lock", self._folder):
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder)
             handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            try:
+                self._take(handle)
+            except BaseException:
+                os.close(handle)
+                raise
+        self._handle = handle
+        return self
+
+    def _take(self, handle: int) -> None:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             holder = os.read(handle, 1000).decode(errors="replace")
-            os.close(handle)
             raise RunFolderError(f"{self._folder} is in use by {_named(holder)}; wait for it or stop it") from None
         os.ftruncate(handle, 0)
         os.pwrite(handle, json.dumps({"pid": os.getpid(), "host": platform.node()}).encode(), 0)
-        self._handle = handle
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._handle is not None:
-            os.ftruncate(self._handle, 0)
+            with suppress(OSError):  # a name left behind misleads nobody: only a living process holds the lock
+                os.ftruncate(self._handle, 0)
             os.close(self._handle)
             self._handle = None
 

@@ -8,6 +8,7 @@ from typing import IO, Any, Self
 
 from xxhash import xxh3_128
 
+from engram.errors import StorageError
 from engram.training.disk import told
 from engram.training.events import EpisodeEnd, Evaluation, Event
 
@@ -24,7 +25,8 @@ class ProgressLog:
 
     def holds(self, position: dict[str, Any]) -> bool:
         """Whether what stands before a position is what stood there when the position was taken."""
-        content = self._path.read_bytes()[: position["bytes"]] if self._path.exists() else b""
+        with told("read", self._path):
+            content = self._path.read_bytes()[: position["bytes"]] if self._path.exists() else b""
         return bool(len(content) == position["bytes"] and xxh3_128(content).hexdigest() == position["digest"])
 
     def open(self, position: dict[str, Any] | None) -> Self:
@@ -80,4 +82,6 @@ class ProgressLog:
         with told("write", self._path):
             self._file.flush()
             os.fsync(self._file.fileno())
+            if not os.path.samestat(os.fstat(self._file.fileno()), self._path.stat()):
+                raise StorageError(f"{self._path} was replaced while the run was writing to it; the run stops here")
         return {"bytes": self._bytes, "digest": self._digest.hexdigest()}

@@ -56,6 +56,25 @@ class LoopState:
         self.actions = state["actions"].tolist()
         self.observation = state.get("observation")
 
+    def check_valid(self, shape: tuple[int, ...], dtype: Any, actions: int) -> None:
+        """Raise InvalidInputError unless everything fits together, and to an environment of this kind."""
+        counts = [self.step, self.game, self.episode, self.length]
+        shown = self.observation
+        facts = {
+            "counts are whole numbers from 0": all(type(count) is int and count >= 0 for count in counts),
+            "the return so far is a number": type(self.total) is float and isfinite(self.total),
+            "actions are there": all(type(action) is int and 0 <= action < actions for action in self.actions),
+        }
+        if shown is None:
+            facts["between games nothing is unfinished"] = not (self.actions or self.length)
+        else:
+            facts["the observation is of the environment"] = shown.shape == shape and shown.dtype == dtype
+            facts["the observation is finite"] = shown.dtype.kind != "f" or bool(np.isfinite(shown).all())
+            facts["a game was begun"] = self.game > 0 and self.length <= len(self.actions) <= self.step
+        for fact, holds in facts.items():
+            if not holds:
+                raise InvalidInputError(f"the loop's state is not valid: it should hold that {fact}")
+
     def end_game(self) -> None:
         """Forget the game; the next step begins a new one."""
         self.total, self.length, self.observation, self.actions = 0.0, 0, None, []

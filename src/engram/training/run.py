@@ -10,6 +10,7 @@ import json
 import platform
 import time
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, fields
 from functools import cached_property
 from importlib.metadata import version
@@ -24,7 +25,7 @@ from engram.envs import EnvSource
 from engram.errors import EngramError, Interrupted, RunFolderError
 from engram.memory.strategies import get_strategy
 from engram.training.checkpoints import Checkpoints
-from engram.training.disk import write_atomically
+from engram.training.disk import list_files, remove, told, write_atomically
 from engram.training.evaluation import with_evaluations
 from engram.training.events import Event, Step
 from engram.training.lock import FolderLock
@@ -135,14 +136,20 @@ class RunFolder:
     @property
     def result(self) -> dict[str, Any] | None:
         """What came out, or None while the run is not finished."""
-        return dict(json.loads(self._result.read_text())) if self._result.exists() else None
+        try:
+            with told("read", self._result):
+                return dict(json.loads(self._result.read_text())) if self._result.exists() else None
+        except (ValueError, TypeError) as error:
+            raise RunFolderError(f"{self._result} cannot be read: {error!r}; delete it to run again") from error
 
     def run(self) -> Run:
         """The run that the folder holds, if its config says all about it."""
-        if not self._config.exists():
+        with told("read", self._config):
+            config = self._config.read_text() if self._config.exists() else None
+        if config is None:
             raise RunFolderError(f"{self.path} holds no run; train one: engram train mfec --out {self.path}")
         try:
-            return run_from_json(json.loads(self._config.read_text()))
+            return run_from_json(json.loads(config))
         except (ValueError, KeyError, TypeError) as error:
             raise RunFolderError(f"{self._config} cannot be read: {error!r}") from error
 
@@ -155,20 +162,27 @@ class RunFolder:
 
     def claim(self, run: Run) -> None:
         """Make the folder this run's, unless it is another's."""
-        config = _as_json(run.to_json())
-        if self._config.exists():
-            theirs = self._config.read_text()
-            if theirs == config:
-                return
-            raise RunFolderError(
-                f"{self.path} already holds another run ({json.loads(theirs).get('id', 'unknown')}; this one is "
-                f"{run.id}); choose another folder with --out"
-            )
-        if self.path.exists() and not self.path.is_dir():
-            raise RunFolderError(f"{self.path} is a file; choose a folder with --out")
-        if self.path.is_dir() and any(file.suffix != ".part" and file.name != "lock" for file in self.path.iterdir()):
-            raise RunFolderError(f"{self.path} holds files that are not a run; choose another folder with --out")
-        write_atomically(self._config, config.encode())
+        if not self._is_of(run):
+            write_atomically(self._config, _as_json(run.to_json()).encode())
+
+    def _is_of(self, run: Run) -> bool:
+        """Whether the folder is this run's already; otherwise it must be free."""
+        with told("read", self.path):
+            if self._config.exists():
+                theirs = self._config.read_text()
+                if theirs == _as_json(run.to_json()):
+                    return True
+                raise RunFolderError(
+                    f"{self.path} already holds another run ({_id_in(theirs)}; this one is {run.id}); "
+                    "choose another folder with --out"
+                )
+            if self.path.exists() and not self.path.is_dir():
+                raise RunFolderError(f"{self.path} is a file; choose a folder with --out")
+            if self.path.is_dir() and any(
+                file.suffix != ".part" and file.name != "lock" for file in self.path.iterdir()
+            ):
+                raise RunFolderError(f"{self.path} holds files that are not a run; choose another folder with --out")
+        return False
 
     def record(
         self,
@@ -183,12 +197,16 @@ class RunFolder:
 
         Every episode and evaluation is logged. A signal to stop ends it at the next step, with a checkpoint.
         """
-        started = time.time()
+        started, clock = time.time(), time.monotonic()
+        self._is_of(run)  # or nothing is written to it, not even a lock
         with FolderLock(self.path), StopRequest() as stop:
             self.claim(run)
-            if (result := self.result) is not None:
-                return result
+            for left in list_files(self.path, ".*.part"):  # by a process that was killed
+                remove(left)
             checkpoints, log = Checkpoints(self.path, run.id), ProgressLog(self._progress)
+            if (result := self.result) is not None:
+                checkpoints.clear()
+                return result
             position = self._restore(agent, checkpoints, log, tell)
             due = (cadence or Cadence.of(agent)).clock(agent.steps)
             with log.open(position):
@@ -207,7 +225,7 @@ class RunFolder:
                 log.position()
             result = _result(agent, log.scores)
             agent.save(self.model_file)
-            write_atomically(self._meta, _as_json(_metadata(started)).encode())
+            write_atomically(self._meta, _as_json(_metadata(started, time.monotonic() - clock)).encode())
             write_atomically(self._result, _as_json(result).encode())
             checkpoints.clear()
         return result
@@ -216,6 +234,10 @@ class RunFolder:
         self, agent: Agent, checkpoints: Checkpoints, log: ProgressLog, tell: Callable[[str], object]
     ) -> dict[str, Any] | None:
         """Put the agent where the latest usable checkpoint left it; return where the log stood."""
+        if not checkpoints:
+            return None
+        beginning = deepcopy(agent.state_dict())
+        untouched = agent.state_dict()
         for checkpoint in checkpoints.load(tell):
             if not log.holds(checkpoint.log):
                 tell(f"{self._progress} is not what it was at step {checkpoint.step:,}; trying the checkpoint before")
@@ -224,9 +246,12 @@ class RunFolder:
                 agent.load_state_dict(checkpoint.state)
             except (EngramError, *MALFORMED) as error:
                 tell(f"the checkpoint of step {checkpoint.step:,} cannot be used ({error}); trying the one before")
+                agent.load_state_dict(untouched)
                 continue
             tell(f"going on from step {checkpoint.step:,}")
             return checkpoint.log
+        agent.load_state_dict(beginning)
+        tell("no checkpoint can be used; starting over from the first step")
         return None
 
 
@@ -253,11 +278,18 @@ def _result(agent: Agent, scores: list[float]) -> dict[str, Any]:
     return result
 
 
-def _metadata(started: float) -> dict[str, Any]:
+def _id_in(config: str) -> str:
+    try:
+        return str(json.loads(config)["id"])
+    except (ValueError, KeyError, TypeError):
+        return "unknown"
+
+
+def _metadata(started: float, seconds: float) -> dict[str, Any]:
     packages = ("engram-rl", "gymnasium", "numba", "numpy", "safetensors")
     return {
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
-        "seconds": round(time.time() - started, 3),
+        "seconds": round(seconds, 3),
         "host": platform.node(),
         "platform": platform.platform(),
         "python": platform.python_version(),

@@ -1,0 +1,76 @@
+"""What a campaign counts, and the runs that campaigns are made of."""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engram.training.events import Event, Step
+from engram.training.run import Cadence, Run, RunFolder
+
+DETERMINED = ("config.json", "progress.jsonl", "result.json", "model.safetensors")
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+@dataclass
+class Tally:
+    """How often what was tried, and every time that something was lost."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    losses: list[str] = field(default_factory=list)
+
+    def count(self, name: str, number: int = 1) -> None:
+        self.counts[name] = self.counts.get(name, 0) + number
+
+    def add(self, other: "Tally") -> None:
+        for name, number in other.counts.items():
+            self.count(name, number)
+        self.losses += other.losses
+
+
+class Stopped(Exception):  # noqa: N818 (nothing is wrong)
+    """A run that a test stopped, as a crash of the program would."""
+
+
+def stop_at(step: int) -> Callable[[Event], None]:
+    def callback(event: Event) -> None:
+        if isinstance(event, Step) and event.step == step:
+            raise Stopped
+
+    return callback
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder in memory, where the system has one: a campaign syncs its files thousands of times."""
+    base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="engram-faults-", dir=base) as folder:
+        yield Path(folder)
+
+
+def finish(run: Run, folder: Path, cadence: Cadence) -> list[str]:
+    """Carry out a run from wherever it is to its end; return what it told."""
+    told: list[str] = []
+    RunFolder(folder).record(run, run.make_agent(), cadence=cadence, tell=told.append)
+    return told
+
+
+def determined(folder: Path) -> dict[str, bytes | None]:
+    """The files that a config determines."""
+    return {name: (folder / name).read_bytes() if (folder / name).exists() else None for name in DETERMINED}
+
+
+def differing(folder: Path, expected: dict[str, bytes | None]) -> list[str]:
+    """Names of the files that are not as they should be."""
+    return [name for name, content in determined(folder).items() if content != expected[name]]
+
+
+def timed(campaign: Callable[[], Tally]) -> dict[str, Any]:
+    """A campaign's counts, losses and seconds."""
+    start = time.monotonic()
+    tally = campaign()
+    return {"counts": tally.counts, "losses": tally.losses, "seconds": round(time.monotonic() - start, 1)}
