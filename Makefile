@@ -3,12 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 KERNELS := $(shell find src/engram -name '*.py')
 
-.PHONY: help setup demo test test-slow lint bench results clean
+.PHONY: help setup demo test test-slow test-faults lint bench results clean
 
 help:
 	@echo "make demo       four ways to forget, side by side, in about a minute: see runs/demo/index.html"
 	@echo "make test       lint, type-check and test"
 	@echo "make test-slow  the tests that take minutes"
+	@echo "make test-faults  kills, power cuts, full disks and damaged files: none may lose a run"
 	@echo "make bench      speed beside FAISS, the bare environment and Stable-Baselines3"
 	@echo "make results    rerun what results/ holds"
 	@echo "make setup      only the virtual environment"
@@ -39,6 +40,9 @@ test: lint
 
 test-slow: setup
 	$(BIN)/pytest -m slow
+
+test-faults: setup
+	$(BIN)/python -m tests.faults
 
 bench: setup
 	$(BIN)/python benchmarks/read.py

@@ -12,12 +12,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import gymnasium
 import numpy as np
 import torch
 
 from engram import D3QN, NEC, EpisodicMemory
 from engram.agents.base import Agent
+from engram.envs.atari import AtariGame
 
 SETTINGS = ((6, 10_000, 128, 11), (6, 100_000, 128, 50), (2, 500, 64, 11))
 
@@ -89,23 +89,8 @@ def measure_search(actions: int, capacity: int, dims: int, k: int) -> dict[str, 
     }
 
 
-class Pong(gymnasium.Env[Any, Any]):
-    """Pong as stacked frames [4, 84, 84], preprocessed by ale-py's own vector environment."""
-
-    def __init__(self) -> None:
-        from ale_py.vector_env import AtariVectorEnv  # noqa: PLC0415 (the extra `atari`)
-
-        self.games = AtariVectorEnv("pong", num_envs=1, reward_clipping=False, use_fire_reset=False)
-        self.observation_space = self.games.single_observation_space
-        self.action_space = self.games.single_action_space
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        observations, _ = self.games.reset(seed=None if seed is None else seed % 2**31)  # it takes 31 bits
-        return observations[0], {}
-
-    def step(self, action: Any) -> Any:
-        observations, rewards, terminated, truncated, _ = self.games.step(np.array([action]))
-        return observations[0], float(rewards[0]), bool(terminated[0]), bool(truncated[0]), {}
+def pong() -> AtariGame:
+    return AtariGame("pong")
 
 
 def measure_agent(kind: type[Agent], env: Any, steps: int, **settings: Any) -> dict[str, Any]:
@@ -151,8 +136,8 @@ def main() -> None:
     atari: dict[str, Any] = {"capacity": 10_000, "neighbours": 50, "key_size": 128, "replay_size": 10_000}
     keep("agents", measure_agent(NEC, "CartPole-v1", 3_000, capacity=500))
     keep("agents", measure_agent(D3QN, "CartPole-v1", 3_000, learning_start_steps=1_000))
-    keep("agents", measure_agent(NEC, Pong, 6_000, learning_start_steps=4_000, **atari))
-    keep("agents", measure_agent(D3QN, Pong, 6_000, learning_start_steps=2_000, replay_size=10_000, feature_size=128))
+    keep("agents", measure_agent(NEC, pong, 6_000, learning_start_steps=4_000, **atari))
+    keep("agents", measure_agent(D3QN, pong, 6_000, learning_start_steps=2_000, replay_size=10_000, feature_size=128))
 
 
 if __name__ == "__main__":

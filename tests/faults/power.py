@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from engram.agents.d3qn import D3QNConfig
@@ -18,7 +19,13 @@ from tests.faults.watch import Operation, Watch
 
 CADENCE = Cadence(steps=20)
 TINY = Run("mfec", "CartPole-v1", MFECConfig(capacity=10, strategy="lru", neighbours=3, seed=1), 90, 30, 2)
-NETWORK = {"replay_size": 32, "batch_size": 4, "learning_start_steps": 10, "learning_interval_steps": 8, "seed": 1}
+NETWORK: dict[str, Any] = {
+    "replay_size": 32,
+    "batch_size": 4,
+    "learning_start_steps": 10,
+    "learning_interval_steps": 8,
+    "seed": 1,
+}
 RUNS = (
     TINY,
     Run("mfec", "engram/FourRoom-v0", MFECConfig(capacity=5, strategy="dkm", neighbours=3, seed=2), 90, 45, 2),
@@ -60,10 +67,22 @@ class File:
         return bytes(left)
 
 
-class Change(dict[str, File | None]):
-    """Names that come to stand for a file (a new folder: None), all at once, or for nothing any more."""
+class Change(NamedTuple):
+    """A name that comes to stand for a file (a new folder: None) while another is gone, both at once."""
 
+    new: str | None = None
+    file: File | None = None
     gone: str | None = None
+
+    def enact(self, names: dict[str, File | None]) -> None:
+        if self.gone is not None:
+            names.pop(self.gone, None)
+        if self.new is not None:
+            names[self.new] = self.file
+
+    @property
+    def folder(self) -> str:
+        return str(Path(self.new or self.gone or "").parent)
 
 
 class Disk:
@@ -79,19 +98,18 @@ class Disk:
         kind, path, at, data, target = operation
         file = self.names.get(path)
         if kind == "create":
-            self._change(Change({path: File()}))
+            self._change(Change(path, File()))
         elif kind == "make_folder":
-            self._change(Change({path: None}))
+            self._change(Change(path))
         elif kind == "unlink":
-            self._change(Change(), gone=path)
+            self._change(Change(gone=path))
         elif kind == "replace":
-            self._change(Change({target: file}), gone=path)
+            self._change(Change(target, file, path))
         elif kind == "sync_folder":
-            kept = [change for change in self.pending if parent_of(change) != path]
             for change in self.pending:
-                if change not in kept:
-                    enact(change, self.durable)
-            self.pending = kept
+                if change.folder == path:
+                    change.enact(self.durable)
+            self.pending = [change for change in self.pending if change.folder != path]
         elif file is None:
             return
         elif kind == "write":
@@ -106,28 +124,17 @@ class Disk:
         for chosen in subsets(self.pending):
             names = dict(self.durable)
             for change in chosen:
-                enact(change, names)
+                change.enact(names)
             for how in CONTENTS:
                 yield {
-                    name: file and file.after_cut(how, rng)
+                    name: None if file is None else file.after_cut(how, rng)
                     for name, file in names.items()
                     if str(Path(name).parent) in names or name == self.root
                 }
 
-    def _change(self, change: Change, gone: str | None = None) -> None:
-        change.gone = gone
-        enact(change, self.names)
+    def _change(self, change: Change) -> None:
+        change.enact(self.names)
         self.pending.append(change)
-
-
-def parent_of(change: Change) -> str:
-    return str(Path(next(iter(change), change.gone or "")).parent)
-
-
-def enact(change: Change, names: dict[str, File | None]) -> None:
-    if change.gone is not None:
-        names.pop(change.gone, None)
-    names.update(change)
 
 
 def subsets(pending: list[Change]) -> Iterator[list[Change]]:
@@ -165,7 +172,7 @@ def power_cuts(run: Run, seed: int, most: int | None = None) -> Tally:
             for state in disk.states(rng):
                 digest = sha256(repr(sorted(state.items())).encode()).hexdigest()
                 cuts.setdefault(digest, (state, surest, f"after operation {number} {operation.kind}"))
-        seen = {name: file and file.content for name, file in disk.names.items() if name != disk.root}
+        seen = {name: None if file is None else file.content for name, file in disk.names.items() if name != disk.root}
         there = {str(path): path.read_bytes() if path.is_file() else None for path in folder.parent.rglob("*")}
         if seen != there:
             tally.losses.append(f"{run.id}: not every operation was seen")

@@ -9,6 +9,8 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 from unittest.mock import patch
 
+import safetensors
+
 from engram.training import files
 
 WRITING = frozenset({"create", "truncate", "write", "sync", "replace", "make_folder", "sync_folder"})
@@ -34,7 +36,7 @@ class Watch:
         self._real = {name: getattr(os, name) for name in OF_PATHS} | {
             name: getattr(os, name) for name in ("open", "close", "fsync", "ftruncate", "pwrite", "replace")
         }
-        self._open, self._safe_open = io.open, files.safe_open
+        self._open, self._safe_open = io.open, safetensors.safe_open
 
     def __enter__(self) -> Self:
         for name, kind in OF_PATHS.items():

@@ -59,7 +59,7 @@ class Checkpoints:
                 for name, segments in manifest["segments"].items():
                     arrays[name] = self._read_segments(arrays[name], segments)
                 yield Checkpoint(manifest["step"], join(arrays, manifest["plain"]), manifest["log"])
-            except (ModelFileError, KeyError, TypeError, ValueError) as error:
+            except (ModelFileError, OSError, KeyError, TypeError, ValueError) as error:
                 tell(f"{error}; falling back to the checkpoint before it")
 
     def clear(self) -> None:

@@ -1,0 +1,74 @@
+"""All campaigns: `python -m tests.faults`, or a slice of each with `--quick`. Ends with 1 if anything was lost."""
+
+import argparse
+import json
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from tests.faults.kills import kills
+from tests.faults.power import RUNS, TINY, power_cuts
+from tests.faults.storage import checked, storage_faults
+from tests.faults.tally import Tally, timed
+
+RESULTS = Path(__file__).parents[2] / "results" / "faults.json"
+
+
+def campaigns(seed: int, *, quick: bool) -> Iterator[tuple[str, Callable[[], Tally]]]:
+    """Each by its name."""
+    runs = (TINY,) if quick else RUNS
+    yield "kills", lambda: kills(20 if quick else 120, seed)
+    yield "power cuts", lambda: every(lambda run: power_cuts(run, seed, 200 if quick else None), runs)
+    yield "storage faults", lambda: every(storage_faults, runs)
+    yield "folders and processes", checked
+    if find_spec("tests.faults.fuzz") is not None:
+        yield "fuzz", lambda: fuzzed(200 if quick else 5000, seed)
+
+
+def every(campaign: Callable[[Any], Tally], runs: tuple[Any, ...]) -> Tally:
+    tally = Tally()
+    for run in runs:
+        tally.add(campaign(run))
+    return tally
+
+
+def fuzzed(count: int, seed: int) -> Tally:
+    """The fuzzing of model files, whose counts are numbers and whose losses are a list or a number."""
+    found = import_module("tests.faults.fuzz").fuzz(count, seed)
+    tally = Tally({name: number for name, number in found.items() if isinstance(number, int) and name != "losses"})
+    losses = found.get("losses", [])
+    tally.losses += [f"{losses} files"] * bool(losses) if isinstance(losses, int) else list(map(str, losses))
+    return tally
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a slice of each campaign; writes no results")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    console = Console(highlight=False)
+    table = Table("campaign", "what", "losses", "seconds", title="Faults")
+    results: dict[str, Any] = {}
+    for name, campaign in campaigns(options.seed, quick=options.quick):
+        console.print(f"{name} …")
+        found = results[name] = timed(campaign)
+        what = "\n".join(f"{number:,} {thing}" for thing, number in found["counts"].items())
+        table.add_row(name, what, str(len(found["losses"])), f"{found['seconds']:.0f}", end_section=True)
+        for loss in found["losses"][:20]:
+            console.print(loss, style="red", markup=False)
+    console.print(table)
+    if not options.quick:
+        about = {"seed": options.seed, "python": platform.python_version(), "platform": platform.platform()}
+        RESULTS.write_text(json.dumps(about | {"campaigns": results}, indent=2) + "\n")
+    return int(any(found["losses"] for found in results.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,146 @@
+"""Runs that are killed at random moments, again and again, and must end as if they had been left alone."""
+
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.faults.tally import THREADS, Tally, determined, differing
+
+PATIENCE_SECONDS = 120.0
+SMALL_SEGMENTS = (  # such that the replay of a short run has many
+    "import sys; from engram.training import checkpoints; checkpoints.SEGMENT_ROWS = 100; "
+    "from engram.cli import main; sys.exit(main())"
+)
+
+
+class Case(NamedTuple):
+    """A run of a few seconds at most."""
+
+    agent: str
+    options: str
+    interval: float  # seconds between checkpoints
+    segments: bool = False
+
+
+NETWORK = "--learning-start-steps 100 --batch-size 8 --replay-size 700"
+CASES = (
+    Case("mfec", "--strategy lru --capacity 100 --steps 6000", 0.1),
+    Case("mfec", "--strategy rew --capacity 100 --steps 6000", 0.05),
+    Case("mfec", "--strategy sur --capacity 100 --steps 6000", 0.1),
+    Case("mfec", "--strategy kmeans --capacity 50 --steps 3000", 0.2),
+    Case("mfec", "--strategy dkm --capacity 50 --steps 5000", 0.05),
+    Case("mfec", "--env engram/OpenRoom-v0 --strategy lru --capacity 50 --steps 5000", 0.1),
+    Case("mfec", "--env engram/FourRoom-v0 --strategy dkm --capacity 50 --steps 5000", 0.1),
+    Case("nec", f"--strategy lru --capacity 100 --steps 1500 {NETWORK}", 0.1, True),
+    Case("nec", f"--strategy dkm --capacity 50 --learn-memory --steps 1200 {NETWORK}", 0.2, True),
+    Case("d3qn", f"--steps 2000 {NETWORK}", 0.1, True),
+)
+
+
+def launch(words: Sequence[str], *, segments: bool = False, stderr: int | None = None) -> subprocess.Popen[bytes]:
+    """`engram WORDS`, with one thread."""
+    program = ["-c", SMALL_SEGMENTS] if segments else ["-m", "engram.cli"]
+    return subprocess.Popen(
+        [sys.executable, *program, *words],
+        env=os.environ | dict.fromkeys(THREADS, "1"),
+        stdout=subprocess.DEVNULL,
+        stderr=stderr,
+    )
+
+
+def wait_for_lock(process: subprocess.Popen[bytes], folder: Path) -> bool:
+    """Wait until the process holds the folder and has claimed it; whether it does."""
+    sign, deadline = f'"pid": {process.pid},', time.monotonic() + PATIENCE_SECONDS
+    while process.poll() is None and time.monotonic() < deadline:
+        lock = folder / "lock"
+        if lock.exists() and sign in lock.read_text() and (folder / "config.json").exists():
+            return True
+        time.sleep(0.002)
+    return False
+
+
+def wait_for_write(process: subprocess.Popen[bytes], folder: Path, seconds: float) -> None:
+    """Wait until a file is being written, for so long at most."""
+    deadline = time.monotonic() + seconds
+    while process.poll() is None and time.monotonic() < deadline:
+        if any(name.endswith(".part") for name in os.listdir(folder)):  # noqa: PTH208 (for speed)
+            return
+
+
+class Victim:
+    """One case, with all its runs in a folder of their own."""
+
+    def __init__(self, case: Case, root: Path, seed: str) -> None:
+        self.case, self.root = case, root
+        self.rng, self.tally = random.Random(seed), Tally()
+        self.seconds = 0.0  # that a whole run takes
+
+    def work(self, kills: int) -> Tally:
+        """Kill so many times, over as many runs as it takes."""
+        start = self._start(self.root / "whole")
+        wait_for_lock(start, self.root / "whole")
+        begun = time.monotonic()
+        if (code := start.wait(PATIENCE_SECONDS)) != 0:
+            self.tally.losses.append(f"{self.case}: exit code {code} without any kill")
+            return self.tally
+        self.seconds = time.monotonic() - begun
+        expected, number = determined(self.root / "whole"), 0
+        while self.tally.counts.get("kills", 0) < kills:
+            folder, number = self.root / str(number), number + 1
+            self._series(folder, min(self.rng.randint(3, 6), kills - self.tally.counts.get("kills", 0)))
+            end = self._start(folder, resume=(folder / "config.json").exists())
+            code, names = end.wait(PATIENCE_SECONDS), differing(folder, expected)
+            self.tally.count("runs")
+            if code != 0 or names:
+                self.tally.losses.append(f"{self.case}: exit code {code}, differs in {names}")
+        return self.tally
+
+    def _start(self, folder: Path, *, resume: bool = False) -> subprocess.Popen[bytes]:
+        words = ["--resume", str(folder)]
+        if not resume:
+            evaluation = ["--evaluation-interval-steps", "400", "--evaluation-episodes", "2"]
+            cadence = ["--checkpoint-interval-seconds", str(self.case.interval)]
+            words = [self.case.agent, *self.case.options.split(), *evaluation, *cadence, "--out", str(folder)]
+        return launch(["train", *words, "--no-progress"], segments=self.case.segments)
+
+    def _series(self, folder: Path, kills: int) -> None:
+        """Start and kill the same run; less if it ends before it can be killed."""
+        for _ in range(kills):
+            process = self._start(folder, resume=(folder / "config.json").exists() and self.rng.random() < 0.2)
+            moment = self.rng.random()
+            if moment < 0.1:
+                time.sleep(self.rng.uniform(0, 1.5))
+            elif wait_for_lock(process, folder):
+                time.sleep(self.rng.uniform(0, 0.5 * self.seconds))
+                if moment > 0.4:
+                    wait_for_write(process, folder, 4 * self.case.interval)
+                    time.sleep(self.rng.choice((0, self.rng.uniform(0, 3e-3))))
+            process.kill()
+            if process.wait() == 0:
+                return
+            self.tally.count("kills")
+            if folder.exists() and any(folder.glob(".*.part")):
+                self.tally.count("kills amid a write")
+
+
+def kills(count: int, seed: int, cases: Sequence[Case] = CASES) -> Tally:
+    """Kill the runs of all cases so many times altogether, two at a time."""
+    tally = Tally()
+    with tempfile.TemporaryDirectory(prefix="engram-kills-") as root, ThreadPoolExecutor(2) as pool:
+
+        def work(number: int) -> Tally:
+            folder = Path(root) / str(number)
+            folder.mkdir()
+            share = count // len(cases) + (number < count % len(cases))
+            return Victim(cases[number], folder, f"{seed}-{number}").work(share)
+
+        for each in pool.map(work, range(len(cases))):
+            tally.add(each)
+    return tally

@@ -1,0 +1,340 @@
+"""Storage that fails, files that are damaged, folders that vanish: said plainly, and nothing that was saved is lost."""
+
+import errno
+import json
+import os
+import platform
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from engram.agents.mfec import MFECConfig
+from engram.errors import EngramError, RunFolderError, StorageError
+from engram.training import checkpoints
+from engram.training.files import read_arrays, write_arrays
+from engram.training.run import Cadence, Run, RunFolder
+from tests.faults.kills import launch, wait_for_lock
+from tests.faults.power import CADENCE, SEGMENT_ROWS, TINY
+from tests.faults.tally import Stopped, Tally, determined, differing, finish, scratch, stop_at
+from tests.faults.watch import WRITING, Operation, Watch
+
+OTHER = Run("mfec", "CartPole-v1", MFECConfig(capacity=10, strategy="lru", neighbours=3, seed=2), 90, 30, 2)
+LONG = ("train", "mfec", "--steps", "1000000", "--capacity", "50", "--no-progress", "--out")
+
+
+class Fault:
+    """Storage that fails at one operation, or from that one on at whatever writes."""
+
+    def __init__(self, at: int, code: int, *, lasting: bool) -> None:
+        self.at, self.code, self.lasting = at, code, lasting
+        self.count = 0
+        self.operation = ""
+
+    def __call__(self, operation: Operation) -> None:
+        number, self.count = self.count, self.count + 1
+        if number == self.at or (self.lasting and number > self.at and operation.kind in WRITING):
+            self.operation = self.operation or f"{operation.kind} {Path(operation.path).name}"
+            raise OSError(self.code, os.strerror(self.code), operation.path)
+
+
+def storage_faults(run: Run) -> Tally:
+    """Let each file operation of a run fail in turn: of a new run, and of one that goes on."""
+    tally = Tally()
+    with scratch() as root, patch.object(checkpoints, "SEGMENT_ROWS", SEGMENT_ROWS):
+        finish(run, root / "whole", CADENCE)
+        expected = determined(root / "whole")
+        half = interrupted(run, root / "half", at=70)
+        for start in (None, half):
+            counter = Fault(-1, errno.ENOSPC, lasting=False)
+            with Watch(prepare(root / "run", start), counter):
+                finish(run, root / "run", CADENCE)
+            for number in range(counter.count):
+                for code, lasting in ((errno.ENOSPC, False), (errno.EACCES, False), (errno.ENOSPC, True)):
+                    fault = Fault(number, code, lasting=lasting)
+                    prepare(root / "run", start)
+                    if (loss := one_fault(run, root / "run", expected, fault, tally)) is not None:
+                        what = f"{errno.errorcode[code]} at operation {number} ({fault.operation})"
+                        tally.losses.append(f"{run.id}, {what}: {loss}")
+    return tally
+
+
+def one_fault(run: Run, folder: Path, expected: dict[str, bytes | None], fault: Fault, tally: Tally) -> str | None:
+    """Run into a fault, then go on without it; what was lost, if anything was."""
+    try:
+        with Watch(folder, fault):
+            finish(run, folder, CADENCE)
+        tally.count("faults without consequence")
+    except (StorageError, RunFolderError) as error:
+        tally.count("faults reported")
+        if "cannot" not in str(error) or "what was saved before is untouched" not in str(error):
+            return f"not said plainly: {error}"
+    except BaseException as error:
+        return f"escaped as {error!r}"
+    if folder.exists() and (broken := half_written(folder)):
+        return f"left {', '.join(broken)} half-written"
+    try:
+        finish(run, folder, CADENCE)
+    except EngramError as error:
+        return f"could not go on: {error}"
+    names = differing(folder, expected)
+    return f"differs in {', '.join(names)}" if names else None
+
+
+def half_written(folder: Path) -> list[str]:
+    """Files under their final names that cannot be read."""
+    broken = []
+    for path in folder.iterdir():
+        try:
+            if path.suffix == ".json":
+                json.loads(path.read_text())
+            elif path.suffix == ".safetensors":
+                read_arrays(path)
+        except (ValueError, EngramError):
+            broken.append(path.name)
+    return broken
+
+
+def prepare(folder: Path, start: Path | None) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    if start is not None:
+        shutil.copytree(start, folder)
+    return folder
+
+
+def interrupted(run: Run, folder: Path, at: int) -> Path:
+    """A run's folder as a crash at a step leaves it."""
+    with pytest.raises(Stopped):
+        RunFolder(folder).record(run, run.make_agent(), (stop_at(at),), cadence=CADENCE, tell=lambda _: None)
+    return folder
+
+
+# What may happen to a folder and to a process: each is a check that is told where it may write --------------------
+
+
+def expected_of(run: Run, root: Path) -> dict[str, bytes | None]:
+    finish(run, root / "expected", CADENCE)
+    return determined(root / "expected")
+
+
+def a_read_only_folder(root: Path) -> None:
+    expected, folder = expected_of(TINY, root), interrupted(TINY, root / "run", at=70)
+
+    def refuse(operation: Operation) -> None:  # permissions alone do not stop the superuser
+        if operation.kind in (*WRITING, "unlink"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), operation.path)
+
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    folder.chmod(0o555)
+    with Watch(folder, refuse), pytest.raises(StorageError, match=r"Permission denied; what was saved before is"):
+        finish(TINY, folder, CADENCE)
+    folder.chmod(0o755)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert "going on from step 60" in finish(TINY, folder, CADENCE)
+    assert not differing(folder, expected)
+
+
+def a_folder_that_vanishes(root: Path) -> None:
+    expected, folder = expected_of(TINY, root), root / "run"
+
+    def vanish(event: object) -> None:
+        if getattr(event, "step", None) == 50 and folder.exists():
+            shutil.rmtree(folder)
+
+    with pytest.raises(StorageError, match=r"progress\.jsonl: No such file"):
+        RunFolder(folder).record(TINY, TINY.make_agent(), (vanish,), cadence=CADENCE)
+    assert not folder.exists(), "nothing is written to a folder that is gone"
+    finish(TINY, folder, CADENCE)
+    assert not differing(folder, expected)
+
+
+def a_folder_that_is_replaced(root: Path) -> None:
+    folder = root / "run"
+    interrupted(OTHER, root / "other", at=70)
+
+    def replace(event: object) -> None:
+        if getattr(event, "step", None) == 50:
+            shutil.rmtree(folder, ignore_errors=True)
+            shutil.copytree(root / "other", folder)
+
+    with pytest.raises(StorageError, match="was replaced while the run was writing"):
+        RunFolder(folder).record(TINY, TINY.make_agent(), (replace,), cadence=CADENCE)
+    assert determined(folder) == determined(root / "other")
+
+
+def a_clock_that_jumps(root: Path) -> None:
+    expected, rng = expected_of(TINY, root), random.Random(0)
+    with patch.object(time, "time", lambda: rng.uniform(0, 4e9)):
+        interrupted(TINY, root / "run", at=70)
+        RunFolder(root / "run").record(TINY, TINY.make_agent(), cadence=Cadence(1e-3), tell=lambda _: None)
+    assert not differing(root / "run", expected)
+    assert 0 <= json.loads((root / "run" / "meta.json").read_text())["seconds"] < 60
+
+
+def truncate(path: Path, root: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def empty(path: Path, root: Path) -> None:
+    path.write_bytes(b"")
+
+
+def flip(path: Path, root: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(content)
+
+
+def swap(path: Path, root: Path) -> None:
+    if not (root / "other").exists():
+        interrupted(OTHER, root / "other", at=70)
+    shutil.copy(root / "other" / path.name, path)
+
+
+def misfit(path: Path, root: Path) -> None:
+    """Sound in itself, but not a whole agent's state: what is there is loaded before what lacks is missed."""
+    manifest, arrays = read_arrays(path)
+    del manifest["plain"]["policy_rng"]
+    write_arrays(path, manifest, arrays)
+
+
+DAMAGES = {
+    truncate: "is damaged",
+    empty: "is damaged",
+    flip: "is damaged",
+    swap: "belongs to another run",
+    misfit: "cannot be used",
+}
+
+
+def damaged_checkpoints(root: Path) -> None:
+    """One damaged checkpoint costs the steps since the one before; two cost all; a later crash costs no more."""
+    expected = expected_of(TINY, root)
+    for damage, said in DAMAGES.items():
+        folder = root / damage.__name__
+        interrupted(TINY, folder, at=70)
+        before, latest = sorted(folder.glob("checkpoint-*"))
+        damage(latest, root)
+        both = shutil.copytree(folder, root / f"{damage.__name__}-both")
+        told = finish(TINY, folder, CADENCE)
+        assert any(said in text and "before" in text for text in told), told
+        assert told[-1] == "going on from step 40"
+        assert not differing(folder, expected)
+
+        damage(both / before.name, root)
+        told = []
+        with pytest.raises(Stopped):
+            RunFolder(both).record(TINY, TINY.make_agent(), (stop_at(30),), cadence=CADENCE, tell=told.append)
+        assert sum(said in text for text in told) == 2, told
+        assert told[-1] == "no checkpoint can be used; starting over from the first step"
+        assert finish(TINY, both, CADENCE) == ["going on from step 20"]
+        assert not differing(both, expected)
+
+
+def a_damaged_log(root: Path) -> None:
+    expected, folder = expected_of(TINY, root), interrupted(TINY, root / "run", at=70)
+    progress = folder / "progress.jsonl"
+    progress.write_bytes(b"X" + progress.read_bytes()[1:])
+    told = finish(TINY, folder, CADENCE)
+    assert sum("progress.jsonl is not what it was" in text for text in told) == 2
+    assert "starting over" in told[-1]
+    assert not differing(folder, expected)
+
+
+def damaged_json(root: Path) -> None:
+    folder = interrupted(TINY, root / "run", at=70)
+    (folder / "result.json").write_text("{")
+    with pytest.raises(RunFolderError, match=r"result\.json cannot be read"):
+        finish(TINY, folder, CADENCE)
+    (folder / "config.json").write_text("{")
+    with pytest.raises(RunFolderError, match="already holds another run"):
+        finish(TINY, folder, CADENCE)
+    with pytest.raises(RunFolderError, match=r"config\.json cannot be read"):
+        RunFolder(folder).run()
+
+
+def a_lock_of_the_dead(root: Path) -> None:
+    expected, folder = expected_of(TINY, root), interrupted(TINY, root / "run", at=70)
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    (folder / "lock").write_text(json.dumps({"pid": dead.pid, "host": platform.node()}))
+    assert finish(TINY, folder, CADENCE) == ["going on from step 60"]
+    assert not differing(folder, expected)
+
+
+def rubbish_of_the_killed(root: Path) -> None:
+    folder = interrupted(TINY, root / "run", at=70)
+    (folder / ".result.json.12.part").write_text("{")
+    (folder / "segment-replay.rows-000000001.safetensors").write_bytes(b"old")
+    finish(TINY, folder, CADENCE)
+    left = {path.name for path in folder.iterdir()}
+    assert left == {"config.json", "lock", "meta.json", "model.safetensors", "progress.jsonl", "result.json"}
+
+
+def two_processes_and_signals(root: Path) -> None:
+    """A second process is refused by name; both signals end the first, which says how to go on."""
+    folder = root / "run"
+    words = [*LONG, str(folder)]
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        process = launch(words, stderr=subprocess.PIPE)
+        wait_for_lock(process, folder)
+        with pytest.raises(RunFolderError, match=f"in use by process {process.pid} on {platform.node()}"):
+            finish(RunFolder(folder).run(), folder, CADENCE)
+        time.sleep(0.3)
+        process.send_signal(number)
+        _, told = process.communicate(timeout=30)
+        assert process.returncode == code, told
+        assert "with everything saved; go on with: engram train --resume" in told.decode(), told
+        assert len(list(folder.glob("checkpoint-*"))) in (1, 2)
+
+
+def a_signal_at_every_step(root: Path) -> None:
+    """Stopped at the next step, run after run, and equal in the end to the run that was left alone."""
+    expected, folder = expected_of(TINY, root), root / "run"
+
+    def interrupt(event: object) -> None:
+        if type(event).__name__ == "Step" and getattr(event, "step", 0) % 7 == 0:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    for _ in range(TINY.steps):
+        try:
+            RunFolder(folder).record(TINY, TINY.make_agent(), (interrupt,), cadence=CADENCE, tell=lambda _: None)
+            break
+        except EngramError as stopped:
+            assert "with everything saved" in str(stopped)  # noqa: PT017
+    assert not differing(folder, expected)
+
+
+CHECKS: tuple[Callable[[Path], None], ...] = (
+    a_read_only_folder,
+    a_folder_that_vanishes,
+    a_folder_that_is_replaced,
+    a_clock_that_jumps,
+    damaged_checkpoints,
+    a_damaged_log,
+    damaged_json,
+    a_lock_of_the_dead,
+    rubbish_of_the_killed,
+    two_processes_and_signals,
+    a_signal_at_every_step,
+)
+
+
+def checked() -> Tally:
+    """All of these checks."""
+    tally = Tally()
+    for check in CHECKS:
+        tally.count("checks")
+        with scratch() as root:
+            try:
+                check(root)
+            except (Exception, pytest.fail.Exception) as error:
+                tally.losses.append(f"{check.__name__}: {error!r}")
+    return tally
