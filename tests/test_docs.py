@@ -122,6 +122,8 @@ def defined_names(file: Path) -> set[str]:
             names |= {f"{node.name}.{below.name}" for below in node.body if isinstance(below, ast.FunctionDef)}
         if isinstance(node, ast.Assign):
             names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
     return names
 
 

@@ -154,8 +154,11 @@ def restore(state: State, root: Path) -> None:
             Path(name).write_bytes(content)
 
 
-def power_cuts(run: Run, seed: int, most: int | None = None) -> Tally:
-    """Cut the power at every operation of a run, in every way; then go on. At most so many states, if given."""
+def power_cuts(run: Run, seed: int, most: int | None = None, *, ignoring: str = "") -> Tally:
+    """Cut the power at every operation of a run, in every way; then go on. At most so many states, if given.
+
+    A kind of operation that the disk ignores shows what it is good for.
+    """
     tally, rng = Tally(), random.Random(seed)
     with scratch() as root, patch.object(checkpoints, "SEGMENT_ROWS", SEGMENT_ROWS):
         folder = root / "disk" / "run"
@@ -167,7 +170,8 @@ def power_cuts(run: Run, seed: int, most: int | None = None) -> Tally:
         disk = Disk(folder.parent)
         cuts: dict[str, tuple[State, int, str]] = {}
         for number, operation in enumerate(operations):
-            disk.apply(operation)
+            if operation.kind != ignoring:
+                disk.apply(operation)
             surest = last_checkpoint(disk.durable)
             for state in disk.states(rng):
                 digest = sha256(repr(sorted(state.items())).encode()).hexdigest()

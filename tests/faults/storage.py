@@ -45,8 +45,8 @@ class Fault:
             raise OSError(self.code, os.strerror(self.code), operation.path)
 
 
-def storage_faults(run: Run) -> Tally:
-    """Let each file operation of a run fail in turn: of a new run, and of one that goes on."""
+def storage_faults(run: Run, stride: int = 1) -> Tally:
+    """Let each file operation of a run, or every so many, fail in turn: of a new run, and of one that goes on."""
     tally = Tally()
     with scratch() as root, patch.object(checkpoints, "SEGMENT_ROWS", SEGMENT_ROWS):
         finish(run, root / "whole", CADENCE)
@@ -56,7 +56,7 @@ def storage_faults(run: Run) -> Tally:
             counter = Fault(-1, errno.ENOSPC, lasting=False)
             with Watch(prepare(root / "run", start), counter):
                 finish(run, root / "run", CADENCE)
-            for number in range(counter.count):
+            for number in range(0, counter.count, stride):
                 for code, lasting in ((errno.ENOSPC, False), (errno.EACCES, False), (errno.ENOSPC, True)):
                     fault = Fault(number, code, lasting=lasting)
                     prepare(root / "run", start)

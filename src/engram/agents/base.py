@@ -38,7 +38,6 @@ class Agent(ABC):
     name: ClassVar[str]
     Config: ClassVar[type[AgentConfig]]
     config: Any
-    epsilon: LinearSchedule
 
     def __init__(self, env: EnvLike, **settings: Any) -> None:
         self.config = self.Config.from_settings(settings)
@@ -46,6 +45,12 @@ class Agent(ABC):
         self.loop = LoopState(seed=self.seed)
         self.policy_rng = generator(self.seed, "policy")
         self._prediction_rng = generator(self.seed, "prediction")
+        self.epsilon = LinearSchedule(
+            self.config.epsilon_initial,
+            self.config.epsilon_final,
+            self.config.epsilon_anneal_start_steps,
+            self.config.epsilon_anneal_end_steps,
+        )
         self._env: Env | None = None
         self._env_moved = False
         self._build()

@@ -13,12 +13,21 @@ from engram.memory.strategies import STRATEGIES, Strategy, get_strategy
 
 @dataclass(frozen=True, kw_only=True)
 class AgentConfig:
-    """What all agents have."""
+    """What all agents have. The defaults are the paper's for MFEC and NEC in classic control (Tables 4 and 5)."""
 
     seed: int = 0  # one seed determines everything that is random
+    discount: float = 0.99  # λ, what a reward is worth one step later
+    epsilon_initial: float = 1.0  # probability of a random action at the start
+    epsilon_final: float = 5e-3  # probability of a random action at the end
+    epsilon_anneal_start_steps: int = 5_000  # step from which that probability falls in a straight line
+    epsilon_anneal_end_steps: int = 25_000  # step at which it has reached its final value
 
     def __post_init__(self) -> None:
         checks.at_least("seed", self.seed, 0)
+        for name in ("discount", "epsilon_initial", "epsilon_final"):
+            checks.within(name, getattr(self, name), 0, 1)
+        checks.at_least("epsilon_anneal_start_steps", self.epsilon_anneal_start_steps, 0)
+        checks.at_least("epsilon_anneal_end_steps", self.epsilon_anneal_end_steps, self.epsilon_anneal_start_steps)
 
     @classmethod
     def from_settings(cls, settings: dict[str, Any]) -> Self:

@@ -8,7 +8,7 @@ import numpy as np
 from engram import checks
 from engram.agents.base import Agent
 from engram.agents.config import AgentConfig
-from engram.agents.policy import LinearSchedule, greedy
+from engram.agents.policy import greedy
 from engram.agents.rmsprop import RMSprop
 from engram.compiling import compiled
 from engram.devices import find_device, put, torch
@@ -26,11 +26,8 @@ class D3QNConfig(AgentConfig):
     learning_rate: float = 25e-5  # of RMSprop
     rmsprop_decay: float = 0.95  # of the average of squared gradients; the paper calls it momentum
     rmsprop_epsilon: float = 1e-2  # added to that average under the root
-    epsilon_initial: float = 1.0  # probability of a random action at the start
-    epsilon_final: float = 5e-3  # probability of a random action at the end
     epsilon_anneal_start_steps: int = 1  # step from which that probability falls in a straight line
     epsilon_anneal_end_steps: int = 50_000  # step at which it has reached its final value
-    discount: float = 0.99  # γ
     reward_clip: float | None = 1.0  # rewards to learn from are cut to ± this; None leaves them as they are
     batch_size: int = 32  # transitions per learning step
     learning_start_steps: int = 5_000  # no learning before this step
@@ -52,14 +49,12 @@ class D3QNConfig(AgentConfig):
             "feature_size",
         ):
             checks.at_least(name, getattr(self, name), 1)
-        for name in ("discount", "epsilon_initial", "epsilon_final", "learning_rate", "rmsprop_decay"):
+        for name in ("learning_rate", "rmsprop_decay"):
             checks.within(name, getattr(self, name), 0, 1)
         checks.within("rmsprop_epsilon", self.rmsprop_epsilon, 1e-30, 1)
         if self.reward_clip is not None:
             checks.within("reward_clip", self.reward_clip, 0, np.inf)
         checks.at_least("learning_start_steps", self.learning_start_steps, 0)
-        checks.at_least("epsilon_anneal_start_steps", self.epsilon_anneal_start_steps, 0)
-        checks.at_least("epsilon_anneal_end_steps", self.epsilon_anneal_end_steps, self.epsilon_anneal_start_steps)
 
 
 class D3QN(Agent):
@@ -96,12 +91,6 @@ class D3QN(Agent):
         )
         self.replay = TransitionReplay(config.replay_size, source.observation_shape, source.observation_dtype)
         self.replay_rng = generator(self.seed, "replay")
-        self.epsilon = LinearSchedule(
-            config.epsilon_initial,
-            config.epsilon_final,
-            config.epsilon_anneal_start_steps,
-            config.epsilon_anneal_end_steps,
-        )
         self._action = 0  # the last one taken
 
     def act(self, observation: Array, step: int) -> int:

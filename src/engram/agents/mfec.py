@@ -8,7 +8,7 @@ import numpy as np
 from engram import checks
 from engram.agents.base import Agent, check_episode
 from engram.agents.config import AgentConfig
-from engram.agents.policy import LinearSchedule, greedy
+from engram.agents.policy import greedy
 from engram.encoders import GaussianProjection, Identity
 from engram.memory import EpisodicMemory
 from engram.memory.states import state_of
@@ -24,13 +24,8 @@ class MFECConfig(AgentConfig):
     strategy: str | Strategy = "lru"  # what is forgotten: lru, rew, sur, kmeans, dkm; options: dkm:decay=0.3
     capacity: int = 10_000  # entries per action
     neighbours: int = 11  # k, entries that a read averages over
-    discount: float = 0.99  # λ, what a reward is worth one step later
     kernel: Literal["inverse", "mean"] = "inverse"  # weights 1/(d² + δ), or equal weights
     delta: float = 1e-3  # δ, which keeps the weights finite
-    epsilon_initial: float = 1.0  # probability of a random action at the start
-    epsilon_final: float = 5e-3  # probability of a random action at the end
-    epsilon_anneal_start_steps: int = 5_000  # step from which that probability falls in a straight line
-    epsilon_anneal_end_steps: int = 25_000  # step at which it has reached its final value
     projection_size: int = 128  # key size for images; vectors are their own keys
 
     def __post_init__(self) -> None:
@@ -38,10 +33,6 @@ class MFECConfig(AgentConfig):
         get_strategy(self.strategy)
         for name in ("capacity", "neighbours", "projection_size"):
             checks.at_least(name, getattr(self, name), 1)
-        for name in ("discount", "epsilon_initial", "epsilon_final"):
-            checks.within(name, getattr(self, name), 0, 1)
-        checks.at_least("epsilon_anneal_start_steps", self.epsilon_anneal_start_steps, 0)
-        checks.at_least("epsilon_anneal_end_steps", self.epsilon_anneal_end_steps, self.epsilon_anneal_start_steps)
 
 
 class MFEC(Agent):
@@ -71,12 +62,6 @@ class MFEC(Agent):
             neighbours=config.neighbours,
             delta=config.delta,
             kernel=config.kernel,
-        )
-        self.epsilon = LinearSchedule(
-            config.epsilon_initial,
-            config.epsilon_final,
-            config.epsilon_anneal_start_steps,
-            config.epsilon_anneal_end_steps,
         )
         self._forget_episode()
 

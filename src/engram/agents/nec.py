@@ -8,7 +8,7 @@ import numpy as np
 from engram import checks
 from engram.agents.base import Agent, check_episode
 from engram.agents.config import AgentConfig
-from engram.agents.policy import LinearSchedule, greedy
+from engram.agents.policy import greedy
 from engram.agents.rmsprop import RMSprop
 from engram.devices import find_device, put, torch
 from engram.encoders.networks import NetworkEncoder, as_input, make_network
@@ -27,7 +27,6 @@ class NECConfig(AgentConfig):
     strategy: str | Strategy = "lru"  # what is forgotten: lru, rew, sur, kmeans, dkm; options: dkm:decay=0.3
     capacity: int = 10_000  # entries per action
     neighbours: int = 11  # k, entries that a read averages over
-    discount: float = 0.99  # λ, what a reward is worth one step later
     delta: float = 1e-3  # δ of the weights 1/(d² + δ)
     memory_step: float = 0.1  # α, the step towards a new return of a state met before
     return_steps: int = 100  # n, rewards that a return sums before it trusts the memory
@@ -40,10 +39,6 @@ class NECConfig(AgentConfig):
     rmsprop_decay: float = 0.95  # of the squared average (the paper's momentum)
     rmsprop_epsilon: float = 1e-2  # inside the square root
     learn_memory: bool = False  # learn the stored keys and values too, not only the network
-    epsilon_initial: float = 1.0  # probability of a random action at the start
-    epsilon_final: float = 5e-3  # probability of a random action at the end
-    epsilon_anneal_start_steps: int = 5_000  # step from which that probability falls in a straight line
-    epsilon_anneal_end_steps: int = 25_000  # step at which it has reached its final value
     device: Literal["cpu", "cuda", "auto"] = "cpu"  # where the network and the memory's keys are
 
     def __post_init__(self) -> None:
@@ -59,11 +54,9 @@ class NECConfig(AgentConfig):
             "learning_interval_steps",
         ):
             checks.at_least(name, getattr(self, name), 1)
-        for name in ("discount", "epsilon_initial", "epsilon_final", "rmsprop_decay", "memory_step"):
+        for name in ("rmsprop_decay", "memory_step"):
             checks.within(name, getattr(self, name), 0, 1)
-        for name in ("learning_start_steps", "epsilon_anneal_start_steps"):
-            checks.at_least(name, getattr(self, name), 0)
-        checks.at_least("epsilon_anneal_end_steps", self.epsilon_anneal_end_steps, self.epsilon_anneal_start_steps)
+        checks.at_least("learning_start_steps", self.learning_start_steps, 0)
 
 
 def n_step_returns(rewards: Doubles, best: Doubles, n: int, discount: float) -> Floats:
@@ -133,12 +126,6 @@ class NEC(Agent):
         )
         self.replay = ReturnReplay(config.replay_size, source.observation_shape, source.observation_dtype)
         self.replay_rng = generator(self.seed, "replay")
-        self.epsilon = LinearSchedule(
-            config.epsilon_initial,
-            config.epsilon_final,
-            config.epsilon_anneal_start_steps,
-            config.epsilon_anneal_end_steps,
-        )
         self._forget_episode()
 
     def _forget_episode(self) -> None:

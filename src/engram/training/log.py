@@ -29,7 +29,7 @@ class ProgressLog:
             content = self._path.read_bytes()[: position["bytes"]] if self._path.exists() else b""
         return bool(len(content) == position["bytes"] and xxh3_128(content).hexdigest() == position["digest"])
 
-    def open(self, position: dict[str, Any] | None) -> Self:
+    def open(self, position: dict[str, Any] | None) -> None:
         """Cut off everything behind a position, or everything, and go on from there."""
         with told("write", self._path):
             self._file = self._path.open("r+b" if self._path.exists() else "w+b")
@@ -42,7 +42,6 @@ class ProgressLog:
             entry = json.loads(line)
             if entry["event"] == "evaluation":
                 self.scores.append(sum(entry["returns"]) / len(entry["returns"]))
-        return self
 
     def __enter__(self) -> Self:
         return self

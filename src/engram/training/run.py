@@ -209,7 +209,8 @@ class RunFolder:
                 return result
             position = self._restore(agent, checkpoints, log, tell)
             due = (cadence or Cadence.of(agent)).clock(agent.steps)
-            with log.open(position):
+            with log:
+                log.open(position)
                 for event in run.events(agent):
                     log(event)
                     for callback in callbacks:
