@@ -6,13 +6,13 @@ KERNELS := $(shell find src/engram -name '*.py')
 .PHONY: help setup demo test test-slow test-faults lint bench results clean
 
 help:
-	@echo "make demo       four ways to forget, side by side, in about a minute: see runs/demo/index.html"
-	@echo "make test       lint, type-check and test"
-	@echo "make test-slow  the tests that take minutes"
+	@echo "make demo         four ways to forget, side by side, in about a minute: see runs/demo/index.html"
+	@echo "make test         lint, type-check and test"
+	@echo "make test-slow    the tests that take minutes"
 	@echo "make test-faults  kills, power cuts, full disks and damaged files: none may lose a run"
-	@echo "make bench      speed beside FAISS, the bare environment and Stable-Baselines3"
-	@echo "make results    rerun what results/ holds"
-	@echo "make setup      only the virtual environment"
+	@echo "make bench        speed beside FAISS, the bare environment and Stable-Baselines3"
+	@echo "make results      rerun what results/ holds"
+	@echo "make setup        only the virtual environment"
 
 setup: .venv/installed .venv/kernels
 
@@ -45,8 +45,7 @@ test-faults: setup
 	$(BIN)/python -m tests.faults
 
 bench: setup
-	$(BIN)/python benchmarks/read.py
-	$(BIN)/python benchmarks/train.py
+	$(BIN)/python benchmarks/all.py
 
 results: setup
 	$(BIN)/python results/cartpole/make.py

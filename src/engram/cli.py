@@ -49,7 +49,7 @@ class Training:
     env: str = "CartPole-v1"  # id of a Gymnasium environment, e.g. Acrobot-v1, engram/OpenRoom-v0
     steps: int = 15_000  # steps of training
     out: Path | None = None  # the run's folder; by default runs/ and the run's id
-    preset: Family = "classic"  # the paper's settings for this family of environments; other options go before it
+    preset: Family = "classic"  # the paper's settings for this family of environments; other options override them
     evaluation_interval_steps: int = 500  # between two evaluations
     evaluation_episodes: int = 10  # greedy episodes per evaluation, always from the same starts
     checkpoint_interval_seconds: float | None = None  # between checkpoints; by default 60, with a replay of frames 300

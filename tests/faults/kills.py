@@ -66,6 +66,15 @@ def wait_for_lock(process: subprocess.Popen[bytes], folder: Path) -> bool:
     return False
 
 
+def end_of(process: subprocess.Popen[bytes]) -> int:
+    """The exit code of a process, which is not waited for forever."""
+    try:
+        return process.wait(PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+
+
 def wait_for_write(process: subprocess.Popen[bytes], folder: Path, seconds: float) -> None:
     """Wait until a file is being written, for so long at most."""
     deadline = time.monotonic() + seconds
@@ -87,7 +96,7 @@ class Victim:
         start = self._start(self.root / "whole")
         wait_for_lock(start, self.root / "whole")
         begun = time.monotonic()
-        if (code := start.wait(PATIENCE_SECONDS)) != 0:
+        if (code := end_of(start)) != 0:
             self.tally.losses.append(f"{self.case}: exit code {code} without any kill")
             return self.tally
         self.seconds = time.monotonic() - begun
@@ -96,7 +105,7 @@ class Victim:
             folder, number = self.root / str(number), number + 1
             self._series(folder, min(self.rng.randint(3, 6), kills - self.tally.counts.get("kills", 0)))
             end = self._start(folder, resume=(folder / "config.json").exists())
-            code, names = end.wait(PATIENCE_SECONDS), differing(folder, expected)
+            code, names = end_of(end), differing(folder, expected)
             self.tally.count("runs")
             if code != 0 or names:
                 self.tally.losses.append(f"{self.case}: exit code {code}, differs in {names}")

@@ -283,13 +283,16 @@ def two_processes_and_signals(root: Path) -> None:
     folder = root / "run"
     words = [*LONG, str(folder)]
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
-        process = launch(words, stderr=subprocess.PIPE)
-        wait_for_lock(process, folder)
-        with pytest.raises(RunFolderError, match=f"in use by process {process.pid} on {platform.node()}"):
-            finish(RunFolder(folder).run(), folder, CADENCE)
-        time.sleep(0.3)
-        process.send_signal(number)
-        _, told = process.communicate(timeout=30)
+        with launch(words, stderr=subprocess.PIPE) as process:
+            try:
+                assert wait_for_lock(process, folder)
+                with pytest.raises(RunFolderError, match=f"in use by process {process.pid} on {platform.node()}"):
+                    finish(RunFolder(folder).run(), folder, CADENCE)
+                time.sleep(0.3)
+                process.send_signal(number)
+                _, told = process.communicate(timeout=30)
+            finally:
+                process.kill()
         assert process.returncode == code, told
         assert "with everything saved; go on with: engram train --resume" in told.decode(), told
         assert len(list(folder.glob("checkpoint-*"))) in (1, 2)

@@ -9,7 +9,7 @@ from engram import checks
 from engram.agents.base import Agent
 from engram.agents.config import AgentConfig
 from engram.agents.policy import greedy
-from engram.agents.rmsprop import RMSprop
+from engram.agents.rmsprop import RMSprop, check_rmsprop
 from engram.compiling import compiled
 from engram.devices import find_device, put, torch
 from engram.encoders.networks import as_input, make_network
@@ -49,9 +49,7 @@ class D3QNConfig(AgentConfig):
             "feature_size",
         ):
             checks.at_least(name, getattr(self, name), 1)
-        for name in ("learning_rate", "rmsprop_decay"):
-            checks.within(name, getattr(self, name), 0, 1)
-        checks.within("rmsprop_epsilon", self.rmsprop_epsilon, 1e-30, 1)
+        check_rmsprop(self)
         if self.reward_clip is not None:
             checks.within("reward_clip", self.reward_clip, 0, np.inf)
         checks.at_least("learning_start_steps", self.learning_start_steps, 0)

@@ -9,7 +9,7 @@ from engram import checks
 from engram.agents.base import Agent, check_episode
 from engram.agents.config import AgentConfig
 from engram.agents.policy import greedy
-from engram.agents.rmsprop import RMSprop
+from engram.agents.rmsprop import RMSprop, check_rmsprop
 from engram.devices import find_device, put, torch
 from engram.encoders.networks import NetworkEncoder, as_input, make_network
 from engram.memory import EpisodicMemory
@@ -54,8 +54,8 @@ class NECConfig(AgentConfig):
             "learning_interval_steps",
         ):
             checks.at_least(name, getattr(self, name), 1)
-        for name in ("rmsprop_decay", "memory_step"):
-            checks.within(name, getattr(self, name), 0, 1)
+        checks.within("memory_step", self.memory_step, 1e-9, 1)
+        check_rmsprop(self)
         checks.at_least("learning_start_steps", self.learning_start_steps, 0)
 
 

@@ -3,8 +3,16 @@
 from collections.abc import Iterable
 from typing import Any
 
+from engram import checks
 from engram.devices import put, torch
 from engram.errors import InvalidInputError
+
+
+def check_rmsprop(config: Any) -> None:
+    """Raise InvalidInputError unless the settings of a config are such that a step can be taken."""
+    for name in ("learning_rate", "rmsprop_decay"):
+        checks.within(name, getattr(config, name), 0, 1)
+    checks.within("rmsprop_epsilon", config.rmsprop_epsilon, 1e-30, 1)
 
 
 class RMSprop:

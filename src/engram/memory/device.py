@@ -13,6 +13,7 @@ from engram.errors import InvalidInputError
 from engram.memory import index, order
 from engram.memory.read import weigh, weighted_mean
 from engram.memory.store import Neighbours, Store
+from engram.memory.strategies import BuiltIn, Strategy
 from engram.memory.strategies.base import BLEND, Write
 from engram.memory.strategies.rules import rank_renewed, rank_stored, when_full
 from engram.memory.tables import Tables, adjust, merge, new_tables, store, update
@@ -32,6 +33,18 @@ class DeviceStore(Store):
     """Keys as a tensor on the device; values, states, ranks, order and index in tables whose keys have size 0."""
 
     device = torch.device("cpu")
+
+    def __init__(self, *, strategy: Strategy, **settings: Any) -> None:
+        if not isinstance(strategy, BuiltIn):
+            raise InvalidInputError(
+                f"{strategy.name}, a strategy in plain Python, needs a memory on the CPU; use device='cpu'"
+            )
+        super().__init__(strategy=strategy, **settings)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of everything that is kept, here and on the device."""
+        return super().nbytes + self._keys.nbytes
 
     def new_tables(self, actions: int, companions: int) -> Tables:
         """Empty tables, and empty keys beside them."""
@@ -83,8 +96,6 @@ class DeviceStore(Store):
             tables, found = len(self.tables.size), np.minimum(self.tables.size, self.reading.neighbours)
             actions = np.tile(np.arange(tables), len(queries))
             self.touch_slots(actions, slots.reshape(len(actions), -1), np.tile(found, len(queries)), rows=tables)
-        elif touch and self.strategy.touches:
-            self.touch_one_by_one(queries)
         return values
 
     def find_neighbours(self, action: int, queries: Any, wanted: int) -> tuple[Ints, Floats]:
@@ -113,8 +124,6 @@ class DeviceStore(Store):
 
     def write(self, action: int, keys: Any, values: Floats, states: States) -> None:
         """Write states in order of time, one at a time."""
-        if self.rules is None:
-            raise InvalidInputError("a strategy in plain Python needs a memory on the CPU; use device='cpu'")
         keys = self.as_keys(keys)
         for key, value, state in zip(keys, values, states, strict=True):
             self.write_one(action, key, float(value), state)

@@ -95,8 +95,7 @@ class EpisodicMemory:
     @property
     def nbytes(self) -> int:
         """Bytes of everything that is kept."""
-        arrays: list[Array] = [*self._tables, *self._store.numbers.values()]
-        return sum(array.nbytes for array in arrays)
+        return self._store.nbytes
 
     @property
     def companions(self) -> Floats:
@@ -115,7 +114,13 @@ class EpisodicMemory:
 
     def look_up(self, actions: Longs, keys: Any, *, touch: bool = False) -> Neighbours:
         """The neighbours of each key in the table of its own action, with their keys and values."""
-        return self._store.look_up(actions, self._finite_keys(keys), touch=touch)
+        queries = self._finite_keys(keys)
+        actions = np.ascontiguousarray(actions, np.int64)
+        if actions.shape != (len(queries),) or not ((actions >= 0) & (actions < self.actions)).all():
+            raise InvalidInputError(
+                f"actions must be {len(queries)} numbers from 0 to {self.actions - 1}, got {actions}"
+            )
+        return self._store.look_up(actions, queries, touch=touch)
 
     def find_neighbours(self, action: int, keys: Any) -> tuple[Longs, Floats]:
         """Slots and squared distances of the nearest entries in one table, each [B, min(neighbours, size)]."""
@@ -144,6 +149,8 @@ class EpisodicMemory:
 
     def adjust(self, actions: Longs, slots: Longs, keys: Floats, values: Floats) -> None:
         """Give entries new keys and values, as an optimiser does: [U], [U], [U, key_size], [U]."""
+        if not ((slots >= 0) & (slots < self._tables.size[actions])).all():
+            raise InvalidInputError(f"slots must be those of entries, got {slots} for sizes {self.size}")
         self._store.adjust(actions, slots, keys, values)
 
     def entries(self, action: int) -> dict[str, Array]:

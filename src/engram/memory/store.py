@@ -14,7 +14,7 @@ from engram.memory.strategies.base import APPEND, BLEND, REPLACE, Write
 from engram.memory.strategies.rules import rules_of
 from engram.memory.tables import Tables, adjust, fill, merge, new_tables, store, update
 from engram.memory.write import look, write_built_in
-from engram.typing import Doubles, Floats, Ints, Longs, States
+from engram.typing import Array, Doubles, Floats, Ints, Longs, States
 
 
 class Neighbours(NamedTuple):
@@ -52,6 +52,12 @@ class Store:
     def new_tables(self, actions: int, companions: int) -> Tables:
         """Empty tables of this store's kind."""
         return new_tables(actions, self.capacity, self.key_size, companions)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of everything that is kept."""
+        arrays: list[Array] = [*self.tables, *self.numbers.values()]
+        return sum(array.nbytes for array in arrays)
 
     def as_keys(self, keys: Any) -> Any:
         """Keys in the form that the other methods take."""
@@ -108,6 +114,11 @@ class Store:
         look_up(tables.keys, tables.values, tables.size, actions, queries, *near)
         if touch and self.touches:
             self.touch_slots(actions, near.slots, near.found, rows=1)
+        elif touch and self.strategy.touches:
+            for action, slots, found in zip(actions.tolist(), near.slots, near.found, strict=True):
+                tables.clock[0] += 1
+                used = slots[:found].astype(np.int64)
+                self.strategy.touched(used, int(tables.clock[0]), self.numbers_of(action))
         return near
 
     def touch_slots(self, actions: Longs, slots: Ints, found: Longs, *, rows: int) -> None:

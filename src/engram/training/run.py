@@ -8,6 +8,7 @@ Times, versions and the machine go to `meta.json`.
 import hashlib
 import json
 import platform
+import sys
 import time
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -237,8 +238,7 @@ class RunFolder:
         """Put the agent where the latest usable checkpoint left it; return where the log stood."""
         if not checkpoints:
             return None
-        beginning = deepcopy(agent.state_dict())
-        untouched = agent.state_dict()
+        beginning = deepcopy(agent.state_dict())  # a state that does not fit may be half loaded before that shows
         for checkpoint in checkpoints.load(tell):
             if not log.holds(checkpoint.log):
                 tell(f"{self._progress} is not what it was at step {checkpoint.step:,}; trying the checkpoint before")
@@ -247,7 +247,6 @@ class RunFolder:
                 agent.load_state_dict(checkpoint.state)
             except (EngramError, *MALFORMED) as error:
                 tell(f"the checkpoint of step {checkpoint.step:,} cannot be used ({error}); trying the one before")
-                agent.load_state_dict(untouched)
                 continue
             tell(f"going on from step {checkpoint.step:,}")
             return checkpoint.log
@@ -287,7 +286,8 @@ def _id_in(config: str) -> str:
 
 
 def _metadata(started: float, seconds: float) -> dict[str, Any]:
-    packages = ("engram-rl", "gymnasium", "numba", "numpy", "safetensors")
+    packages = ["engram-rl", "gymnasium", "numba", "numpy", "safetensors"]
+    packages += ["torch"] if "torch" in sys.modules else []
     return {
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
         "seconds": round(seconds, 3),
