@@ -15,7 +15,8 @@ from engram.typing import Floats, Ints, Whole
 
 BLOCK = 4096  # numbers per block, about: half of what the first-level cache holds
 LANES = 64  # entries per block at least
-GROUP = 32  # entries of which one look tells whether any is near
+GROUP = 64  # entries of which one look tells whether any is near
+COLUMNS = 16  # into which a block is divided for a first bound
 STRIDE = 32  # dimensions between two looks at whether a block can still hold a neighbour
 
 
@@ -109,6 +110,31 @@ def block_distances(block: Floats, query: Floats, bound: np.float32, out: Floats
 
 
 @compiled
+def first_bound(distances: Floats, wanted: int, smallest: Floats) -> np.float32:
+    """A distance that at least `wanted` entries do not exceed: of the minima of so many columns, the one in that place.
+
+    Most entries lie beyond it, and need not be looked at one by one.
+    """
+    minima = np.empty(COLUMNS, np.float32)
+    minima[:] = distances[:COLUMNS]
+    for start in range(COLUMNS, len(distances) - COLUMNS + 1, COLUMNS):
+        row = distances[start : start + COLUMNS]
+        for column in range(COLUMNS):
+            minima[column] = row[column] if row[column] < minima[column] else minima[column]
+    found = 0
+    for column in range(COLUMNS):
+        if found == wanted and minima[column] >= smallest[wanted - 1]:
+            continue
+        place = min(found, wanted - 1)
+        while place > 0 and smallest[place - 1] > minima[column]:
+            smallest[place] = smallest[place - 1]
+            place -= 1
+        smallest[place] = minima[column]
+        found = min(found + 1, wanted)
+    return np.float32(smallest[wanted - 1])
+
+
+@compiled
 def search_table(
     keys: Floats, table: int, size: int, capacity: int, query: Floats, distances: Floats, slots: Ints
 ) -> int:
@@ -128,13 +154,15 @@ def search_table(
         if not block_distances(keys[start : start + width * dims], query, bound, scratch[:width]):
             continue
         used = min(width, size - first)
+        if first == 0 and wanted <= COLUMNS and used >= 4 * COLUMNS:
+            bound = first_bound(scratch[:used], wanted, distances)
         for group in range(0, used, GROUP):
             near = scratch[group : min(group + GROUP, used)]
             if not any_within(near, bound):
                 continue
             for lane in range(len(near)):
                 distance = near[lane]
-                if found == wanted and distance >= bound:
+                if distance > bound or (found == wanted and distance == bound):
                     continue
                 place = min(found, wanted - 1)
                 while place > 0 and distances[place - 1] > distance:
