@@ -41,17 +41,9 @@ commands:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Training:
-    """What is trained, for how long, and where it is written down."""
+class Watching:
+    """What a user sees of a run, and how often it is saved."""
 
-    agent: ClassVar[str]
-
-    env: str = "CartPole-v1"  # id of a Gymnasium environment, e.g. Acrobot-v1, engram/OpenRoom-v0
-    steps: int = 15_000  # steps of training
-    out: Path | None = None  # the run's folder; by default runs/ and the run's id
-    preset: Family = "classic"  # the paper's settings for this family of environments; other options override them
-    evaluation_interval_steps: int = 500  # between two evaluations
-    evaluation_episodes: int = 10  # greedy episodes per evaluation, always from the same starts
     checkpoint_interval_seconds: float | None = None  # between checkpoints; by default 60, with a replay of frames 300
     checkpoint_interval_steps: int | None = None  # instead, a checkpoint after every so many steps
     progress: bool = True  # show how far it is
@@ -63,6 +55,20 @@ class Training:
         if self.checkpoint_interval_seconds is not None:
             return Cadence(checks.within("checkpoint_interval_seconds", self.checkpoint_interval_seconds, 0, 1e9))
         return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training(Watching):
+    """What is trained, for how long, and where it is written down."""
+
+    agent: ClassVar[str]
+
+    env: str = "CartPole-v1"  # id of a Gymnasium environment, e.g. Acrobot-v1, engram/OpenRoom-v0
+    steps: int = 15_000  # steps of training
+    out: Path | None = None  # the run's folder; by default runs/ and the run's id
+    preset: Family = "classic"  # the paper's settings for this family of environments; other options override them
+    evaluation_interval_steps: int = 500  # between two evaluations
+    evaluation_episodes: int = 10  # greedy episodes per evaluation, always from the same starts
 
     def run(self) -> Run:
         """The run that these options describe."""
@@ -112,12 +118,11 @@ def find_preset(words: Sequence[str]) -> Any:
     return "classic"
 
 
-@dataclass(frozen=True)
-class Resume:
+@dataclass(frozen=True, kw_only=True)
+class Resume(Watching):
     """Go on with an interrupted run, exactly where it was."""
 
     run: Positional[Path]  # the run's folder
-    progress: bool = True  # show how far it is
 
 
 @dataclass(frozen=True)
@@ -189,7 +194,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             case ["train", "--resume", *words]:
                 resume = tyro.cli(Resume, prog="engram train --resume", args=words)
                 folder = RunFolder(resume.run)
-                train(folder.run(), folder, progress=resume.progress, cadence=None, console=console)
+                train(folder.run(), folder, progress=resume.progress, cadence=resume.cadence(), console=console)
             case ["train", agent, *words] if agent in NAMES:
                 options = training_options(agent, words)
                 run = options.run()

@@ -283,7 +283,7 @@ def test_images_go_through_convolutions_and_resume_exactly(tmp_path: Path) -> No
     [
         ({"capacity": 0}, "capacity must be at least 1, got 0"),
         ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
-        ({"memory_step": 2}, "memory_step must be a number from 0 to 1, got 2"),
+        ({"memory_step": 2}, "memory_step must be a number from 1e-09 to 1, got 2"),
         ({"strategy": "kmean"}, "did you mean 'kmeans'"),
         ({"device": "gpu"}, "device must be one of"),
         ({"keysize": 5}, "did you mean 'key_size'"),

@@ -5,14 +5,13 @@ import json
 import platform
 import sys
 from collections.abc import Callable, Iterator
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from tests.faults.fuzz import fuzz
 from tests.faults.kills import kills
 from tests.faults.power import RUNS, TINY, power_cuts
 from tests.faults.storage import checked, storage_faults
@@ -28,8 +27,7 @@ def campaigns(seed: int, *, quick: bool) -> Iterator[tuple[str, Callable[[], Tal
     yield "power cuts", lambda: every(lambda run: power_cuts(run, seed, 200 if quick else None), runs)
     yield "storage faults", lambda: every(storage_faults, runs)
     yield "folders and processes", checked
-    if find_spec("tests.faults.fuzz") is not None:
-        yield "fuzz", lambda: fuzzed(200 if quick else 5000, seed)
+    yield "hostile files", lambda: fuzzed(200 if quick else 12_000, seed)
 
 
 def every(campaign: Callable[[Any], Tally], runs: tuple[Any, ...]) -> Tally:
@@ -41,7 +39,7 @@ def every(campaign: Callable[[Any], Tally], runs: tuple[Any, ...]) -> Tally:
 
 def fuzzed(count: int, seed: int) -> Tally:
     """The fuzzing of model files; it names its first losses and counts them all."""
-    found = import_module("tests.faults.fuzz").fuzz(count, seed)
+    found = fuzz(count, seed)
     named, losses = list(found["problems"]), int(found["losses"])
     tally = Tally({name: number for name, number in found.items() if isinstance(number, int) and name != "losses"})
     tally.losses += named + ["a loss that was not named"] * (losses - len(named))

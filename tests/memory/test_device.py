@@ -28,7 +28,6 @@ def both(**options: object) -> tuple[EpisodicMemory, EpisodicMemory]:
         step=store.step,
         reading=store.reading,
     )
-    theirs._tables = theirs._store.tables
     return ours, theirs
 
 

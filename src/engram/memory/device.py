@@ -213,7 +213,7 @@ class DeviceStore(Store):
         super().fill(tables, action, np.zeros((len(keys), 0), np.float32))
 
     def take(self, tables: Tables, numbers: dict[str, Doubles]) -> None:
-        """Become what fresh tables hold."""
+        """Put fresh tables, and the keys beside them, in the place of those there were."""
         super().take(tables, numbers)
         self._keys = self._fresh_keys
 

@@ -13,6 +13,7 @@ from engram.memory.read import Reading
 from engram.memory.states import states_of
 from engram.memory.store import Neighbours, Store, as_floats
 from engram.memory.strategies import BuiltIn, Strategy, get_strategy
+from engram.memory.tables import Tables
 from engram.memory.validity import check_tables
 from engram.typing import Array, Floats, Longs
 
@@ -77,7 +78,6 @@ class EpisodicMemory:
             step=0.0 if match == "max" else float(match),
             reading=Reading(min(self.neighbours, self.capacity), self.delta, self.kernel == "inverse", self.exact_read),
         )
-        self._tables = self._store.tables
 
     def _make_store(self, device: str) -> type[Store]:
         checks.one_of("device", device.partition(":")[0], ("cpu", "cuda", "auto"))
@@ -86,6 +86,10 @@ class EpisodicMemory:
         from engram.memory.device import device_store  # noqa: PLC0415 (needs torch)
 
         return device_store(device)
+
+    @property
+    def _tables(self) -> Tables:
+        return self._store.tables
 
     @property
     def size(self) -> Longs:

@@ -204,11 +204,8 @@ class Store:
         fill(tables, action, keys, self.rules is not None and self.rules.ordered)
 
     def take(self, tables: Tables, numbers: dict[str, Doubles]) -> None:
-        """Become what fresh tables hold."""
-        for name in tables._fields:
-            getattr(self.tables, name)[:] = getattr(tables, name)
-        for name, array in numbers.items():
-            self.numbers[name][:] = array
+        """Put fresh tables in the place of those there were."""
+        self.tables, self.numbers = tables, numbers
 
 
 def as_floats(numbers: Any) -> Floats:
