@@ -29,7 +29,8 @@ from engram.report.scores import Scores, in_words
 from engram.report.style import label, looks
 from engram.studies.runner import Outcome, run_all
 from engram.training.disk import write_atomically
-from engram.training.run import LAST_EVALUATIONS, Run, RunFolder
+from engram.training.folder import LAST_EVALUATIONS, RunFolder
+from engram.training.run import Run
 
 ENV = "CartPole-v1"
 STRATEGIES = ("lru", "kmeans", "dkm", "dkm:decay=0.1")

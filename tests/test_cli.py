@@ -86,3 +86,23 @@ def test_the_core_never_imports_what_is_optional(tmp_path: Path) -> None:
         "sys.exit(bool({'torch', 'matplotlib', 'ray', 'ale_py'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_an_interrupted_run_is_gone_on_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same command again, and --resume, both go on; what comes out equals an uninterrupted run."""
+    whole, part = (str(tmp_path / name) for name in ("whole", "part"))
+    assert main([*TRAIN, "--no-progress", "--out", whole]) == 0
+    program = (
+        "import os, sys; from engram.training import folder; from engram.cli import main; "
+        "save = folder.Checkpoints.save; "
+        "folder.Checkpoints.save = lambda *each: (save(*each), os._exit(9) if each[1] >= 300 else None); "
+        f"main({[*TRAIN, '--no-progress', '--checkpoint-interval-steps', '100', '--out', part]!r})"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 9
+    capsys.readouterr()
+    assert main(["train", "--resume", part, "--no-progress"]) == 0
+    assert "going on from step 300" in capsys.readouterr().out
+    for name in ("config.json", "progress.jsonl", "result.json", "model.safetensors"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "part" / name).read_bytes(), name
+    assert main(["train", "--resume", part]) == 0
+    assert "is finished already" in capsys.readouterr().out

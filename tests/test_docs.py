@@ -23,7 +23,8 @@ from engram.cli import training_options
 from engram.errors import EngramError
 from engram.memory.strategies import STRATEGIES, Strategy, Write
 from engram.studies.presets import FAMILIES, PRESETS
-from engram.training.run import Run, RunFolder
+from engram.training.folder import RunFolder
+from engram.training.run import Run
 from tests.studies.test_presets import TABLES
 
 ROOT = Path(__file__).parents[1]

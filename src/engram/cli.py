@@ -18,8 +18,9 @@ from engram.agents import NAMES, get_agent
 from engram.errors import EngramError, Interrupted
 from engram.studies.presets import Family, preset
 from engram.training.evaluation import evaluate_policy
+from engram.training.folder import Cadence, RunFolder
 from engram.training.progress import ProgressBar
-from engram.training.run import Cadence, Run, RunFolder
+from engram.training.run import Run
 
 PAPER_STEPS = {"mfec": 15_000, "nec": 20_000, "d3qn": 20_000}  # on CartPole
 

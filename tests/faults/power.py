@@ -13,7 +13,8 @@ from engram.agents.d3qn import D3QNConfig
 from engram.agents.mfec import MFECConfig
 from engram.agents.nec import NECConfig
 from engram.training import checkpoints
-from engram.training.run import Cadence, Run
+from engram.training.folder import Cadence
+from engram.training.run import Run
 from tests.faults.tally import Tally, determined, differing, finish, scratch
 from tests.faults.watch import Operation, Watch
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from engram.training.events import Event, Step
-from engram.training.run import Cadence, Run, RunFolder
+from engram.training.folder import Cadence, RunFolder
+from engram.training.run import Run
 
 DETERMINED = ("config.json", "progress.jsonl", "result.json", "model.safetensors")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")

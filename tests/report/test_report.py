@@ -19,7 +19,8 @@ from engram.report.curves import Curve, learning_curves, save, spread
 from engram.report.page import Page, Table
 from engram.report.scores import Scores, in_words, permutation_test
 from engram.report.style import COLOURS, INK, Look, label, looks
-from engram.training.run import Run, RunFolder
+from engram.training.folder import RunFolder
+from engram.training.run import Run
 from engram.typing import Doubles
 
 SCORE = st.integers(-50, 500).map(float)

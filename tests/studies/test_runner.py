@@ -16,7 +16,8 @@ import pytest
 from engram.agents.mfec import MFECConfig
 from engram.errors import InvalidInputError
 from engram.studies.runner import THREAD_SETTINGS, Outcome, StudyError, _surroundings_of_workers, run_all
-from engram.training.run import Run, RunFolder
+from engram.training.folder import RunFolder
+from engram.training.run import Run
 
 FILES = ("config.json", "progress.jsonl", "result.json", "model.safetensors")
 

@@ -1,6 +1,7 @@
 """Model files: whole or not at all, and never anything but data."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from safetensors.numpy import save_file
 from engram import MFEC, load
 from engram.errors import EngramError, ModelFileError, StorageError
 from engram.training.disk import write_atomically
-from engram.training.files import FORMAT, VERSION, join, split
+from engram.training.files import FORMAT, VERSION, join, read_arrays, split, write_arrays
 from tests.conftest import Corridor
 
 
@@ -87,3 +88,20 @@ def test_split_and_join_are_inverse() -> None:
     assert back["a"]["b"]["none"] is None
     np.testing.assert_array_equal(back["a"]["x"], [0, 1, 2])
     assert back["a"]["b"]["y"].shape == (0, 2)
+
+
+def test_a_file_cannot_name_a_module_to_import(model: Path) -> None:
+    manifest, arrays = read_arrays(model)
+    manifest["description"]["env"] = "this:CartPole-v1"
+    write_arrays(model, manifest, arrays)
+    with pytest.raises(ModelFileError, match=r"does not name a registered environment \('this:CartPole-v1'\)"):
+        load(model)
+    assert "this" not in sys.modules
+
+
+def test_a_flipped_bit_is_found(model: Path) -> None:
+    content = bytearray(model.read_bytes())
+    content[-5] ^= 1
+    model.write_bytes(content)
+    with pytest.raises(ModelFileError, match="does not match its checksum"):
+        load(model)

@@ -10,7 +10,8 @@ import pytest
 from engram import load
 from engram.agents.mfec import MFECConfig
 from engram.errors import InvalidInputError, RunFolderError
-from engram.training.run import Run, RunFolder
+from engram.training.folder import RunFolder
+from engram.training.run import Run
 
 RUN = Run("mfec", "CartPole-v1", MFECConfig(capacity=30, strategy="dkm", seed=1), 700, 200, 3)
 DETERMINED = ("config.json", "progress.jsonl", "result.json", "model.safetensors")
@@ -89,3 +90,17 @@ def test_bad_numbers_are_refused() -> None:
             replace(RUN, **{name: 0})  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="agent must be one of"):
         replace(RUN, agent="mfek")
+
+
+def test_a_config_that_would_import_a_module_is_refused(tmp_path: Path) -> None:
+    folder = record(RUN, tmp_path / "run")
+    config = (folder.path / "config.json").read_text().replace("CartPole-v1", "this:CartPole-v1")
+    (folder.path / "config.json").write_text(config)
+    with pytest.raises(RunFolderError, match="would import a module"):
+        folder.run()
+
+
+def test_a_folder_tells_its_run(tmp_path: Path) -> None:
+    assert record(RUN, tmp_path / "run").run().to_json() == RUN.to_json()
+    with pytest.raises(RunFolderError, match="holds no run; train one"):
+        RunFolder(tmp_path / "nothing").run()

@@ -11,7 +11,7 @@ import numpy as np
 from engram.errors import MissingExtraError
 from engram.report.style import INK, Look
 from engram.training.disk import write_atomically
-from engram.training.run import RunFolder
+from engram.training.folder import RunFolder
 from engram.typing import Array
 
 try:

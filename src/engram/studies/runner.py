@@ -19,7 +19,8 @@ from typing import Any, Self
 
 from engram import checks
 from engram.errors import EngramError, Interrupted
-from engram.training.run import Run, RunFolder
+from engram.training.folder import RunFolder
+from engram.training.run import Run
 
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
