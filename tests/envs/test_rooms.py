@@ -1,4 +1,4 @@
-"""The rooms: what EVIDENCE says of them, Gymnasium's own checks, and both ways to look at them."""
+"""The rooms: their plans, Gymnasium's own checks, and both ways to look at them."""
 
 import warnings
 from collections import deque

@@ -1,4 +1,4 @@
-"""The memory as the paper and DESIGN describe it, slowly, in plain NumPy: lists, scans and exact fractions."""
+"""The memory as the paper describes it, slowly, in plain NumPy: lists, scans and exact fractions."""
 
 from __future__ import annotations
 
