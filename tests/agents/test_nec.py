@@ -304,11 +304,12 @@ def test_a_missing_gpu_is_named() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_it_balances_the_pole(seed: int) -> None:
-    """Above 195 within 50,000 steps: k-means with 1,000 entries, ε annealed from step 1,000 to 10,000, 30,000 steps."""
+    """Above 195 within 50,000 steps, of which 30,000 suffice: k-means with 3,000 entries, and a faster network."""
     agent = NEC(
         "CartPole-v1",
         strategy="kmeans",
-        capacity=1000,
+        capacity=3000,
+        learning_rate=1e-4,
         epsilon_anneal_start_steps=1_000,
         epsilon_anneal_end_steps=10_000,
         seed=seed,
