@@ -1,28 +1,15 @@
-"""The command line: `engram train`, `engram eval`."""
+"""The command line: which command it is, and how errors are told."""
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from importlib import import_module
 
-import numpy as np
-import tyro
 from rich.console import Console
 from rich.markup import escape
-from tyro.conf import Positional
 
 import engram
-from engram import checks
-from engram.agents import NAMES, get_agent
-from engram.errors import EngramError, Interrupted
-from engram.studies.presets import Family, preset
-from engram.training.evaluation import evaluate_policy
-from engram.training.folder import Cadence, RunFolder
-from engram.training.progress import ProgressBar
-from engram.training.run import Run
-
-PAPER_STEPS = {"mfec": 15_000, "nec": 20_000, "d3qn": 20_000}  # on CartPole
+from engram.agents import NAMES
+from engram.errors import EngramError, Interrupted, InvalidInputError
 
 HELP = """usage: engram [-h] [--version] COMMAND …
 
@@ -34,6 +21,7 @@ commands:
   train d3qn    the same with a dueling double deep Q-network        (needs PyTorch as well)
   train --resume FOLDER   go on with an interrupted run, exactly where it was
   eval          play episodes with a trained agent and report its returns
+  study         carry out many runs: a whole table of the paper, or your own strategies beside it
 
 `engram COMMAND --help` lists a command's options. To begin with:
   engram train mfec --env CartPole-v1 --strategy dkm --capacity 50 --out runs/first
@@ -41,176 +29,44 @@ commands:
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class Watching:
-    """What a user sees of a run, and how often it is saved."""
-
-    checkpoint_interval_seconds: float | None = None  # between checkpoints; by default 60, with a replay of frames 300
-    checkpoint_interval_steps: int | None = None  # instead, a checkpoint after every so many steps
-    progress: bool = True  # show how far it is
-
-    def cadence(self) -> Cadence | None:
-        """How often to write a checkpoint, if that was said."""
-        if self.checkpoint_interval_steps is not None:
-            return Cadence(steps=checks.at_least("checkpoint_interval_steps", self.checkpoint_interval_steps, 1))
-        if self.checkpoint_interval_seconds is not None:
-            return Cadence(checks.within("checkpoint_interval_seconds", self.checkpoint_interval_seconds, 0, 1e9))
-        return None
+COMMANDS = {"eval": "evaluate", "study": "study"}  # → the function of that name in the file of that name
 
 
-@dataclass(frozen=True, kw_only=True)
-class Training(Watching):
-    """What is trained, for how long, and where it is written down."""
-
-    agent: ClassVar[str]
-
-    env: str = "CartPole-v1"  # id of a Gymnasium environment, e.g. Acrobot-v1, engram/OpenRoom-v0
-    steps: int = 15_000  # steps of training
-    out: Path | None = None  # the run's folder; by default runs/ and the run's id
-    preset: Family = "classic"  # the paper's settings for this family of environments; other options override them
-    evaluation_interval_steps: int = 500  # between two evaluations
-    evaluation_episodes: int = 10  # greedy episodes per evaluation, always from the same starts
-
-    def run(self) -> Run:
-        """The run that these options describe."""
-        config = get_agent(self.agent).Config
-        return Run(
-            self.agent,
-            self.env,
-            config(**{each.name: getattr(self, each.name) for each in fields(config)}),
-            self.steps,
-            self.evaluation_interval_steps,
-            self.evaluation_episodes,
-        )
-
-
-def training_options(agent: str, words: Sequence[str]) -> Training:
-    """The options of `engram train AGENT`: those of any training, and the fields of the agent's config."""
-    config: Any = get_agent(agent).Config
-
-    @dataclass(frozen=True, kw_only=True)
-    class Options(config, Training):  # type: ignore[misc]
-        """Train an agent and write everything about the run to a folder."""
-
-        def __post_init__(self) -> None:
-            """Leave checking to `run`, whose messages are not framed as errors of parsing."""
-
-    @dataclass(frozen=True, kw_only=True)
-    class OptionsWithStrategy(Options):
-        """Train an agent and write everything about the run to a folder."""
-
-        strategy: str = "lru"  # what is forgotten: lru, rew, sur, kmeans, dkm; options: dkm:decay=0.3
-
-    options = OptionsWithStrategy if hasattr(config, "strategy") else Options
-    options.agent = agent
-    family = find_preset(words)
-    defaults = options(preset=family, steps=PAPER_STEPS[agent], **preset(agent, family))
-    description = f"Train {NAMES[agent]} and write everything about the run to a folder."
-    return tyro.cli(options, prog=f"engram train {agent}", args=words, default=defaults, description=description)
-
-
-def find_preset(words: Sequence[str]) -> Any:
-    """The preset among the words, which decides the defaults of all other options."""
-    for word, following in zip(words, [*words[1:], ""], strict=True):
-        if word == "--preset":
-            return following
-        if word.startswith("--preset="):
-            return word.partition("=")[2]
-    return "classic"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Resume(Watching):
-    """Go on with an interrupted run, exactly where it was."""
-
-    run: Positional[Path]  # the run's folder
-
-
-@dataclass(frozen=True)
-class Eval:
-    """Play episodes with a trained agent and report its returns."""
-
-    run: Positional[Path]  # a run's folder, or a model file
-    episodes: int = 10  # how many
-    env: str | None = None  # id of another environment than the one it was trained in
-    seed: int | None = None  # from which the starts are derived; by default the agent's own
-    show: bool = False  # list every episode
-
-
-def train(run: Run, folder: RunFolder, *, progress: bool, cadence: Cadence | None, console: Console) -> None:
-    """Carry out `engram train`, from where it was if it was interrupted."""
-    agent = run.make_agent()
-    finished = folder.result is not None
-
-    def tell(text: str) -> None:
-        console.print(escape(text))
-
-    if progress and not finished:
-        with ProgressBar(agent, run.steps) as bar:
-            result = folder.record(run, agent, (bar,), cadence=cadence, tell=tell)
-    else:
-        result = folder.record(run, agent, cadence=cadence, tell=tell)
-    if finished:
-        console.print(f"{folder.path} is finished already")
-    score = "none, as the run is shorter than the evaluation interval"
-    if result["score"] is not None:
-        score = f"[bold]{result['score']:.1f}[/bold], the mean of the last evaluations"
-    console.print(f"{run.id}: score {score}")
-    console.print(f"everything about it is in {folder.path}; try: engram eval {folder.path}")
-
-
-def evaluate(options: Eval, console: Console) -> None:
-    """Carry out `engram eval`."""
-    file = RunFolder(options.run).model_file if options.run.is_dir() else options.run
-    agent = engram.load(file, options.env)
-    returns, lengths = evaluate_policy(
-        agent,
-        options.env or agent.describe()["env"],
-        options.episodes,
-        seed=options.seed,
-        return_episode_rewards=True,
-    )
-    if options.show:
-        for number, (total, length) in enumerate(zip(returns, lengths, strict=True)):
-            console.print(f"episode {number}: return {total:g} in {length} steps")
-    console.print(
-        f"return [bold]{np.mean(returns):.1f} ± {np.std(returns):.1f}[/bold] over {options.episodes} episodes "
-        f"(lowest {min(returns):g}, highest {max(returns):g})"
-    )
+def find_command(words: Sequence[str]) -> Callable[[Console], None]:
+    """What the words ask for; a command's file is imported only when it is."""
+    match words:
+        case ["train", "--resume", *rest]:
+            name, function = "train", "resume"
+        case ["train", agent, *_] if agent in NAMES:
+            name, function, rest = "train", "train", list(words[1:])
+        case [command, *rest] if command in COMMANDS:
+            name = function = COMMANDS[command]
+        case _:
+            raise InvalidInputError(f"unknown command {' '.join(words[:2])!r}; the commands: engram --help")
+    command = getattr(import_module(f"engram.commands.{name}"), function)
+    return lambda console: command(rest, console)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    console = Console(highlight=False, soft_wrap=True)
-    match words:
-        case [] | ["-h" | "--help", *_] | ["train"] | ["train", "-h" | "--help"]:
-            print(HELP, end="")
-            return 0
-        case ["--version", *_]:
-            print(f"engram {engram.__version__}")
-            return 0
+    if not words or words[0] in ("-h", "--help") or words in (["train"], ["train", "-h"], ["train", "--help"]):
+        print(HELP, end="")
+        return 0
+    if words[0] == "--version":
+        print(f"engram {engram.__version__}")
+        return 0
+    complain = Console(stderr=True, highlight=False, soft_wrap=True)
     try:
-        match words:
-            case ["train", "--resume", *words]:
-                resume = tyro.cli(Resume, prog="engram train --resume", args=words)
-                folder = RunFolder(resume.run)
-                train(folder.run(), folder, progress=resume.progress, cadence=resume.cadence(), console=console)
-            case ["train", agent, *words] if agent in NAMES:
-                options = training_options(agent, words)
-                run = options.run()
-                folder = RunFolder(options.out or Path("runs") / run.id)
-                train(run, folder, progress=options.progress, cadence=options.cadence(), console=console)
-            case ["eval", *words]:
-                evaluate(tyro.cli(Eval, prog="engram eval", args=words), console)
-            case _:
-                print(f"engram: unknown command {' '.join(words[:2])!r}\n\n{HELP}", end="", file=sys.stderr)
-                return 2
+        find_command(words)(Console(highlight=False, soft_wrap=True))
     except Interrupted as stopped:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(escape(str(stopped)))
+        complain.print(str(stopped), markup=False)
         return 128 + stopped.signal
+    except KeyboardInterrupt:
+        complain.print("interrupted; what is finished is kept, and the same command goes on from there")
+        return 130
     except EngramError as error:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]error:[/bold red] {escape(str(error))}")
+        complain.print(f"[bold red]error:[/bold red] {escape(str(error))}")
         return 2
     return 0
 

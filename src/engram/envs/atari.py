@@ -9,6 +9,13 @@ from engram.errors import MissingExtraError
 from engram.typing import Array
 
 SEEDS = 2**31  # the emulator's seeds have 31 bits
+GAMES = {  # of the paper, by their ids
+    "engram/Bowling-v0": "bowling",
+    "engram/MsPacman-v0": "ms_pacman",
+    "engram/Pong-v0": "pong",
+    "engram/SpaceInvaders-v0": "space_invaders",
+    "engram/Qbert-v0": "qbert",
+}
 
 
 class AtariGame(gymnasium.Env[Array, np.int64]):
@@ -53,3 +60,12 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
     def close(self) -> None:
         """Let the emulator go."""
         self._games.close()
+
+
+def register_games() -> None:
+    """Make the paper's games known to `gymnasium.make`; again is allowed and does nothing."""
+    for name, game in GAMES.items():
+        if name not in gymnasium.registry:
+            gymnasium.register(
+                name, entry_point="engram.envs.atari:AtariGame", kwargs={"game": game}, disable_env_checker=True
+            )

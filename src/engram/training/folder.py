@@ -99,14 +99,14 @@ class RunFolder:
     def claim(self, run: Run) -> None:
         """Make the folder this run's, unless it is another's."""
         if not self._is_of(run):
-            write_atomically(self._config, _as_json(run.to_json()).encode())
+            write_atomically(self._config, as_json(run.to_json()).encode())
 
     def _is_of(self, run: Run) -> bool:
         """Whether the folder is this run's already; otherwise it must be free."""
         with told("read", self.path):
             if self._config.exists():
                 theirs = self._config.read_text()
-                if theirs == _as_json(run.to_json()):
+                if theirs == as_json(run.to_json()):
                     return True
                 raise RunFolderError(
                     f"{self.path} already holds another run ({_id_in(theirs)}; this one is {run.id}); "
@@ -162,8 +162,8 @@ class RunFolder:
                 log.position()
             result = _result(agent, log.scores)
             agent.save(self.model_file)
-            write_atomically(self._meta, _as_json(_metadata(started, time.monotonic() - clock)).encode())
-            write_atomically(self._result, _as_json(result).encode())
+            write_atomically(self._meta, as_json(_metadata(started, time.monotonic() - clock)).encode())
+            write_atomically(self._result, as_json(result).encode())
             checkpoints.clear()
         return result
 
@@ -211,17 +211,25 @@ def _id_in(config: str) -> str:
 
 
 def _metadata(started: float, seconds: float) -> dict[str, Any]:
-    packages = ["engram-rl", "gymnasium", "numba", "numpy", "safetensors"]
-    packages += ["torch"] if "torch" in sys.modules else []
     return {
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
         "seconds": round(seconds, 3),
         "host": platform.node(),
+        **machine(),
+    }
+
+
+def machine() -> dict[str, Any]:
+    """The system, and the versions of what changes results."""
+    packages = ["engram-rl", "gymnasium", "numba", "numpy", "safetensors"]
+    packages += ["torch"] if "torch" in sys.modules else []
+    return {
         "platform": platform.platform(),
         "python": platform.python_version(),
         "versions": {package: version(package) for package in packages},
     }
 
 
-def _as_json(data: dict[str, Any]) -> str:
+def as_json(data: dict[str, Any]) -> str:
+    """As files have it: for people too."""
     return json.dumps(data, indent=2) + "\n"

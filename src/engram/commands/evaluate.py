@@ -1,0 +1,46 @@
+"""`engram eval`: play with a trained agent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import tyro
+from rich.console import Console
+from tyro.conf import Positional
+
+from engram.agents.load import load
+from engram.training.evaluation import evaluate_policy
+from engram.training.folder import RunFolder
+
+
+@dataclass(frozen=True)
+class Eval:
+    """Play episodes with a trained agent and report its returns."""
+
+    run: Positional[Path]  # a run's folder, or a model file
+    episodes: int = 10  # how many
+    env: str | None = None  # id of another environment than the one it was trained in
+    seed: int | None = None  # from which the starts are derived; by default the agent's own
+    show: bool = False  # list every episode
+
+
+def evaluate(words: Sequence[str], console: Console) -> None:
+    """Carry out `engram eval`."""
+    options = tyro.cli(Eval, prog="engram eval", args=words)
+    file = RunFolder(options.run).model_file if options.run.is_dir() else options.run
+    agent = load(file, options.env)
+    returns, lengths = evaluate_policy(
+        agent,
+        options.env or agent.describe()["env"],
+        options.episodes,
+        seed=options.seed,
+        return_episode_rewards=True,
+    )
+    if options.show:
+        for number, (total, length) in enumerate(zip(returns, lengths, strict=True)):
+            console.print(f"episode {number}: return {total:g} in {length} steps")
+    console.print(
+        f"return [bold]{np.mean(returns):.1f} ± {np.std(returns):.1f}[/bold] over {options.episodes} episodes "
+        f"(lowest {min(returns):g}, highest {max(returns):g})"
+    )

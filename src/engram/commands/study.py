@@ -1,0 +1,102 @@
+"""`engram study`: carry out a study, or what is left of it."""
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+import tyro
+from rich.console import Console
+from tyro.conf import Positional
+
+from engram import checks
+from engram.errors import InvalidInputError
+from engram.memory.strategies import ALIASES, STRATEGIES, Strategy, get_strategy
+from engram.studies.folder import StudyFolder, command_line
+from engram.studies.grid import Study, parse_seeds
+from engram.studies.outcome import Executor
+from engram.studies.protocol import STUDIES
+from engram.studies.runner import run_all
+from engram.studies.watch import Watch
+from engram.studies.workers import Workers
+
+
+@dataclass(frozen=True)
+class Options:
+    """Carry out every run of a study that has no result yet, and show the table as it fills in."""
+
+    study: Positional[str]  # cartpole, acrobot, openroom, fourroom, atari, forgetting, open or stream
+    quick: bool = False  # a taste: two seeds, two memory sizes
+    seeds: str | None = None  # how many (5: 0 to 4), from-to (5-9) or which (1,3,8)
+    sizes: tuple[int, ...] = ()  # entries per action, instead of the study's
+    strategies: tuple[str, ...] = ()  # instead of the study's; your own as module:Class
+    agents: tuple[str, ...] = ()  # only these
+    steps: int | None = None  # of training in each run, instead of the study's
+    jobs: int = os.cpu_count() or 1  # runs at a time
+    out: Path | None = None  # the study's folder; by default runs/ and the study's name
+    reuse: tuple[Path, ...] = ()  # folders of other studies, whose finished runs are copied instead of run again
+    ray: str | None = None  # run on a Ray cluster: its address, or `auto`, or `local` for one on this machine
+
+
+def study(words: Sequence[str], console: Console) -> None:
+    """Carry out `engram study`."""
+    started = time.time()
+    options = tyro.cli(Options, prog="engram study", args=words)
+    checks.one_of("study", options.study, STUDIES)
+    chosen = choose(STUDIES[options.study], options)
+    folder = StudyFolder(options.out or Path("runs") / options.study)
+    runs = chosen.runs()
+    folder.declare(chosen, runs)
+    folder.take_from(options.reuse, runs)
+    watch = Watch(runs, console)
+    try:
+        with watch:
+            run_all(runs, folder.path, executor=executor(options), callback=watch)
+    finally:
+        where = f"{options.jobs} processes" if options.ray is None else "a Ray cluster"
+        folder.log_call(command_line(), started, watch.counts, where)
+    console.print(f"everything is in {folder.path}; try: engram report {folder.path}")
+
+
+def choose(study: Study, options: Options) -> Study:
+    """The study with the choices that the options make."""
+    return (study.quick() if options.quick else study).only(
+        agents=options.agents or None,
+        strategies=tuple(find_strategy(spec) for spec in options.strategies) or None,
+        sizes=options.sizes or None,
+        seeds=None if options.seeds is None else parse_seeds(options.seeds),
+        steps=options.steps,
+    )
+
+
+def executor(options: Options) -> Executor:
+    """Where the runs take place."""
+    if options.ray is None:
+        return Workers(checks.at_least("jobs", options.jobs, 1))
+    from engram.studies.cluster import Cluster  # noqa: PLC0415 (an extra)
+
+    return Cluster(options.ray)
+
+
+def find_strategy(spec: str) -> str | Strategy:
+    """A built-in strategy's name and options as they are, or an instance of the user's own: `module:Class`."""
+    module, _, name = spec.partition(":")
+    if module in (*STRATEGIES, *ALIASES) or not name.isidentifier():
+        get_strategy(spec)
+        return spec
+    sys.path.insert(0, str(Path.cwd()))  # where a user's file lies
+    try:
+        made = getattr(import_module(module), name)()
+    except (ImportError, AttributeError, TypeError) as error:
+        raise InvalidInputError(
+            f"cannot make a strategy from {spec!r}: {error}; give module:Class of a class that needs no arguments, "
+            "in a file of the folder you are in or of an installed package"
+        ) from error
+    if not isinstance(made, Strategy):
+        raise InvalidInputError(
+            f"{spec!r} is not a strategy: {name} does not derive from engram.memory.strategies.Strategy"
+        )
+    return made

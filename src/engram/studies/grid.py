@@ -1,0 +1,98 @@
+"""A study as data: grids of runs, and how a part of them is chosen."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from engram import checks
+from engram.agents import get_agent
+from engram.errors import InvalidInputError
+from engram.memory.strategies import Strategy
+from engram.studies.presets import Family, preset
+from engram.training.run import Run
+
+QUICK_SEEDS = (0, 1)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One agent in one environment: every combination of its strategies, memory sizes and seeds."""
+
+    agent: str
+    env: str
+    family: Family
+    steps: int
+    seeds: Sequence[int]
+    strategies: Sequence[str | Strategy] = ()  # none: an agent without a memory
+    sizes: Sequence[int] = ()  # capacities, in entries per action
+    settings: Mapping[str, Any] = field(default_factory=dict)  # that differ from the paper's
+    evaluation_interval_steps: int = 500
+
+    def runs(self) -> list[Run]:
+        """All of them."""
+        cells: list[dict[str, Any]] = [{}]
+        if self.agent != "d3qn":
+            cells = [{"strategy": each, "capacity": size} for size in self.sizes for each in self.strategies]
+        return [self._run({**cell, "seed": seed}) for cell in cells for seed in self.seeds]
+
+    def _run(self, cell: dict[str, Any]) -> Run:
+        settings = {**preset(self.agent, self.family), **self.settings, **cell}
+        return Run(
+            self.agent,
+            self.env,
+            get_agent(self.agent).Config.from_settings(settings),
+            self.steps,
+            self.evaluation_interval_steps,
+        )
+
+    def quick(self) -> Self:
+        """A taste: two seeds, and two sizes."""
+        return replace(self, seeds=QUICK_SEEDS, sizes=self.sizes[:4:3])
+
+
+@dataclass(frozen=True)
+class Study:
+    """Runs that answer one question."""
+
+    name: str
+    title: str
+    grids: tuple[Grid, ...]
+
+    def runs(self) -> list[Run]:
+        """All of them, each once."""
+        return list({run.id: run for grid in self.grids for run in grid.runs()}.values())
+
+    def quick(self) -> Self:
+        """A taste of it, in minutes."""
+        return replace(self, grids=tuple(grid.quick() for grid in self.grids))
+
+    def only(
+        self,
+        *,
+        agents: Sequence[str] | None = None,
+        strategies: Sequence[str | Strategy] | None = None,
+        sizes: Sequence[int] | None = None,
+        seeds: Sequence[int] | None = None,
+        steps: int | None = None,
+    ) -> Self:
+        """The study with other choices where they are given."""
+        if agents is not None:
+            there = list(dict.fromkeys(grid.agent for grid in self.grids))
+            for agent in agents:
+                checks.one_of("agents", agent, there)
+        others: dict[str, Any] = {"strategies": strategies, "sizes": sizes, "seeds": seeds, "steps": steps}
+        others = {name: value for name, value in others.items() if value is not None}
+        grids = [replace(grid, **others) for grid in self.grids if agents is None or grid.agent in agents]
+        return replace(self, grids=tuple(grids))
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """Seeds from `5` (how many: 0 to 4), `5-9` (from, to) or `1,3,8` (which)."""
+    if re.fullmatch(r"[0-9]+", text) and int(text) > 0:
+        return tuple(range(int(text)))
+    if (span := re.fullmatch(r"([0-9]+)-([0-9]+)", text)) and int(span[1]) <= int(span[2]):
+        return tuple(range(int(span[1]), int(span[2]) + 1))
+    if re.fullmatch(r"[0-9]+(,[0-9]+)+,?|[0-9]+,", text):
+        return tuple(dict.fromkeys(int(part) for part in text.split(",") if part))
+    raise InvalidInputError(f"seeds must be how many (5), from-to (5-9) or which (1,3,8), got {text!r}")
