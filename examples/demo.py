@@ -24,10 +24,12 @@ from engram import checks
 from engram.agents.mfec import MFECConfig
 from engram.errors import EngramError, Interrupted
 from engram.report import page
-from engram.report.curves import BAND, Curve, learning_curves, save
+from engram.report.canvas import save
+from engram.report.curves import BAND, Curve, learning_curves
 from engram.report.scores import Scores, in_words
 from engram.report.style import label, looks
-from engram.studies.runner import Outcome, run_all
+from engram.studies.outcome import News, Outcome
+from engram.studies.runner import run_all
 from engram.training.disk import write_atomically
 from engram.training.folder import LAST_EVALUATIONS, RunFolder
 from engram.training.run import Run
@@ -110,8 +112,10 @@ class Watch:
         if kind is None and self._reused:
             self._console.print(f"{self._reused} of {self._total} runs were finished before and are reused")
 
-    def __call__(self, outcome: Outcome) -> None:
+    def __call__(self, outcome: News) -> None:
         """Take in one more run."""
+        if not isinstance(outcome, Outcome) or outcome.again:
+            return
         self._done += 1
         self._reused += outcome.reused
         score = "failed" if outcome.result is None else f"score {outcome.result['score']:.1f}"
@@ -126,22 +130,22 @@ def row(scores: Scores) -> tuple[str, ...]:
     return scores.label, str(scores), f"{min(scores.values):.1f}", f"{max(scores.values):.1f}"
 
 
-def how_it_was_made(demo: Demo, runs: Sequence[Run]) -> dict[str, str]:
+def how_it_was_made(demo: Demo, runs: Sequence[Run]) -> page.Facts:
     """The protocol, and the versions and machines that the runs' own files name."""
     metas = [json.loads((demo.out / run.id / "meta.json").read_text()) for run in runs]
     versions = {f"{name} {number}" for meta in metas for name, number in meta["versions"].items()}
     pythons = {f"Python {meta['python']}" for meta in metas}
-    evaluation = f"{runs[0].evaluation_episodes} greedy episodes every {EVALUATION_INTERVAL_STEPS} steps"
-    return {
+    facts = {
         "Environment": ENV,
         "Agent": f"MFEC, {demo.capacity} entries per action; the rest: Agostinelli et al. (2019), Table 4",
         "Seeds": ", ".join(map(str, range(demo.seeds))),
         "Training": f"{demo.steps:,} steps per run, {len(runs)} runs",
-        "Evaluation": evaluation,
+        "Evaluation": f"{runs[0].evaluation_episodes} greedy episodes every {EVALUATION_INTERVAL_STEPS} steps",
         "Time": f"{sum(meta['seconds'] for meta in metas):.0f} s, summed over the runs",
         "Versions": ", ".join(sorted(versions) + sorted(pythons)),
         "Machine": ", ".join(sorted({meta["platform"] for meta in metas})),
     }
+    return page.Facts({name: [text] for name, text in facts.items()}, [demo.command()])
 
 
 def write_report(demo: Demo, runs: Mapping[str, Sequence[Run]], scores: Sequence[Scores]) -> Path:
@@ -153,28 +157,26 @@ def write_report(demo: Demo, runs: Mapping[str, Sequence[Run]], scores: Sequence
     svg = save(figure, demo.out / "learning_curves").svg.read_text()
     caption = f"Return of evaluations during training; {BEST_RETURN} is the most that an episode can give. "
     lines = f"Lines: mean over {demo.seeds} seeds; bands: {BAND}." if demo.seeds > 1 else "One seed each."
+    summary = page.Table(
+        HEADER,
+        [row(each) for each in scores],
+        colours=[look[each.label].colour for each in scores],
+        note=f"A run's score is the mean return of its last {LAST_EVALUATIONS} evaluations. "
+        "Score: mean ± standard deviation (ddof 1) over seeds; lowest and highest: of a seed.",
+    )
+    by_seed = page.Table(
+        ("seed", *(each.label for each in scores)),
+        [(str(seed), *(f"{each.values[seed]:.1f}" for each in scores)) for seed in range(demo.seeds)],
+    )
     written = page.Page(
-        title=f"MFEC on CartPole with {demo.capacity} states per action: four ways to forget",
-        found=[" ".join(in_words(scores))],
-        figure=svg,
-        caption=caption + lines,
-        tables=[
-            page.Table(
-                "Scores",
-                HEADER,
-                [row(each) for each in scores],
-                colours=[look[each.label].colour for each in scores],
-                note=f"A run's score is the mean return of its last {LAST_EVALUATIONS} evaluations. "
-                "Score: mean ± standard deviation (ddof 1) over seeds; lowest and highest: of a seed.",
-            ),
-            page.Table(
-                "Scores by seed",
-                ("seed", *(each.label for each in scores)),
-                [(str(seed), *(f"{each.values[seed]:.1f}" for each in scores)) for seed in range(demo.seeds)],
-            ),
+        f"MFEC on CartPole with {demo.capacity} states per action: four ways to forget",
+        [
+            page.Text(" ".join(in_words(scores))),
+            page.Drawing(svg, caption + lines),
+            page.Section("Scores", [summary]),
+            page.Section("Scores by seed", [by_seed]),
+            page.Section("How it was made", [how_it_was_made(demo, [run for group in runs.values() for run in group])]),
         ],
-        made=how_it_was_made(demo, [run for group in runs.values() for run in group]),
-        commands=[demo.command()],
     )
     path = demo.out / "index.html"
     write_atomically(path, written.html().encode())

@@ -22,6 +22,8 @@ commands:
   train --resume FOLDER   go on with an interrupted run, exactly where it was
   eval          play episodes with a trained agent and report its returns
   study         carry out many runs: a whole table of the paper, or your own strategies beside it
+  report        show what came of a study: tables beside the paper's, figures, claims, on one page
+  claims        say which of the paper's claims hold
 
 `engram COMMAND --help` lists a command's options. To begin with:
   engram train mfec --env CartPole-v1 --strategy dkm --capacity 50 --out runs/first
@@ -29,7 +31,12 @@ commands:
 """
 
 
-COMMANDS = {"eval": "evaluate", "study": "study"}  # → the function of that name in the file of that name
+COMMANDS = {  # → its file, and the function there
+    "eval": ("evaluate", "evaluate"),
+    "study": ("study", "study"),
+    "report": ("report", "report"),
+    "claims": ("report", "claims"),
+}
 
 
 def find_command(words: Sequence[str]) -> Callable[[Console], None]:
@@ -40,7 +47,7 @@ def find_command(words: Sequence[str]) -> Callable[[Console], None]:
         case ["train", agent, *_] if agent in NAMES:
             name, function, rest = "train", "train", list(words[1:])
         case [command, *rest] if command in COMMANDS:
-            name = function = COMMANDS[command]
+            name, function = COMMANDS[command]
         case _:
             raise InvalidInputError(f"unknown command {' '.join(words[:2])!r}; the commands: engram --help")
     command = getattr(import_module(f"engram.commands.{name}"), function)

@@ -18,7 +18,7 @@ from engram.memory.strategies import STRATEGIES, Decision, Numbers, Strategy, Wr
 from engram.report.curves import Curve, learning_curves, save, spread
 from engram.report.page import Page, Table
 from engram.report.scores import Scores, in_words, permutation_test
-from engram.report.style import COLOURS, INK, Look, label, looks
+from engram.report.style import COLOURS, INK, LABELS, Look, label, looks
 from engram.training.folder import RunFolder
 from engram.training.run import Run
 from engram.typing import Doubles
@@ -43,6 +43,8 @@ class Oldest(Strategy):
         ("dkm", "DkM"),
         ("dkm:decay=1", "DkM"),
         ("dkm:decay=0.1", "DkM, decay 0.1"),
+        ("fading", "Fading"),
+        ("fading:lifetime=20", "Fading, lifetime 20"),
         (Oldest(), "Oldest"),
     ],
 )
@@ -55,9 +57,9 @@ def test_each_strategy_has_a_look_of_its_own_that_company_does_not_change() -> N
     described = [strategy_to_json(get_strategy(spec)) for spec in specs]
     found = looks(described)
     assert len(found) == len(set(found.values())) == len(specs)
-    assert [found[label(each)] for each in described[:5]] == [Look(COLOURS[name]) for name in STRATEGIES]
+    assert [found[LABELS[name]] for name in STRATEGIES] == [Look(COLOURS[name]) for name in STRATEGIES]
     assert found["DkM, decay 0.1"].dashes != found["DkM"].dashes
-    alone = looks([described[4], described[5]])
+    alone = looks(strategy_to_json(get_strategy(spec)) for spec in ("dkm", "dkm:decay=0.1"))
     assert alone == {text: found[text] for text in ("DkM", "DkM, decay 0.1")}
 
 

@@ -21,7 +21,7 @@ from engram.typing import Array, Floats
 class MFECConfig(AgentConfig):
     """Hyperparameters of MFEC. The defaults are those of the paper's Table 4; the paper varies the first two."""
 
-    strategy: str | Strategy = "lru"  # what is forgotten: lru, rew, sur, kmeans, dkm; options: dkm:decay=0.3
+    strategy: str | Strategy = "lru"  # what is forgotten: lru, rew, sur, kmeans, dkm, fading; options: dkm:decay=0.3
     capacity: int = 10_000  # entries per action
     neighbours: int = 11  # k, entries that a read averages over
     kernel: Literal["inverse", "mean"] = "inverse"  # weights 1/(d² + δ), or equal weights

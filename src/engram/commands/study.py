@@ -16,7 +16,7 @@ from engram import checks
 from engram.errors import InvalidInputError
 from engram.memory.strategies import ALIASES, STRATEGIES, Strategy, get_strategy
 from engram.studies.folder import StudyFolder, command_line
-from engram.studies.grid import Study, parse_seeds
+from engram.studies.grid import QUICK_SEEDS, Study, parse_seeds
 from engram.studies.outcome import Executor
 from engram.studies.protocol import STUDIES
 from engram.studies.runner import run_all
@@ -45,7 +45,9 @@ def study(words: Sequence[str], console: Console) -> None:
     """Carry out `engram study`."""
     started = time.time()
     options = tyro.cli(Options, prog="engram study", args=words)
-    checks.one_of("study", options.study, STUDIES)
+    checks.one_of("study", options.study, (*STUDIES, "stream"))
+    if options.study == "stream":
+        return stream(options, console)
     chosen = choose(STUDIES[options.study], options)
     folder = StudyFolder(options.out or Path("runs") / options.study)
     runs = chosen.runs()
@@ -59,6 +61,17 @@ def study(words: Sequence[str], console: Console) -> None:
         where = f"{options.jobs} processes" if options.ray is None else "a Ray cluster"
         folder.log_call(command_line(), started, watch.counts, where)
     console.print(f"everything is in {folder.path}; try: engram report {folder.path}")
+    return None
+
+
+def stream(options: Options, console: Console) -> None:
+    """The study without runs: a stream of points."""
+    from engram.studies.stream import SEEDS, run_stream  # noqa: PLC0415 (scikit-learn takes seconds to import)
+
+    out = options.out or Path("runs") / "stream"
+    seeds = parse_seeds(options.seeds) if options.seeds is not None else QUICK_SEEDS if options.quick else SEEDS
+    run_stream(out, seeds=seeds)
+    console.print(f"everything is in {out}; try: engram report {out}")
 
 
 def choose(study: Study, options: Options) -> Study:

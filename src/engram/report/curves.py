@@ -2,41 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
+from math import ceil
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Literal, Self
 
 import numpy as np
 
-from engram.errors import MissingExtraError
-from engram.report.style import INK, Look
-from engram.training.disk import write_atomically
+from engram.report.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
+from engram.report.statistics import curve_interval
+from engram.report.style import Look
 from engram.training.folder import RunFolder
 from engram.typing import Array
 
-try:
-    import matplotlib as mpl
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import MaxNLocator
-except ImportError as error:
-    raise MissingExtraError('figures need matplotlib: pip install "engram-rl[plot]"') from error
-
-BAND = "± one standard error of the mean over seeds"
+BAND = "95 % bootstrap intervals of that mean"
 LABEL_GAP = 0.055  # between two labels, in heights of the plot
-STYLE: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "svg.fonttype": "none",  # text stays text
-    "svg.hashsalt": "engram",  # the same numbers give the same file
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-}
+COLUMNS = 4  # of a grid of curves
 
 
 @dataclass(frozen=True)
@@ -51,33 +31,67 @@ class Curve:
     def read(cls, label: str, folders: Sequence[Path]) -> Self:
         """From the folders of finished runs that differ in nothing but their seed."""
         logs = [list(RunFolder(folder).evaluations()) for folder in folders]
-        steps = np.array([entry["step"] for entry in logs[0]])
-        return cls(label, steps, np.array([[np.mean(entry["returns"]) for entry in log] for log in logs]))
+        return cls.of(label, [(_array(log, "step"), _means(log)) for log in logs])
+
+    @classmethod
+    def of(cls, label: str, curves: Sequence[tuple[Array, Array]]) -> Self:
+        """From steps and returns of each seed, up to the last evaluation that all have."""
+        length = min(len(steps) for steps, _ in curves)
+        return cls(label, curves[0][0][:length], np.array([returns[:length] for _, returns in curves]))
 
 
 def learning_curves(curves: Sequence[Curve], looks: Mapping[str, Look], *, y_label: str) -> Figure:
-    """One line per strategy, the mean over seeds, with its name at the end; the band is `BAND`."""
+    """One line per strategy, the mean over seeds, with its name at the end; the bands are `BAND`."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.4, 3.8), layout="constrained")
         axes = figure.subplots()
-        for curve in curves:
-            look = looks[curve.label]
-            mean = curve.returns.mean(axis=0)
-            dashes = (0, look.dashes) if look.dashes else "solid"
-            axes.plot(curve.steps, mean, color=look.colour, linestyle=dashes, linewidth=1.8)
-            if len(curve.returns) > 1:
-                error = curve.returns.std(axis=0, ddof=1) / np.sqrt(len(curve.returns))
-                axes.fill_between(curve.steps, mean - error, mean + error, color=look.colour, alpha=0.15, linewidth=0)
+        _draw(axes, curves, looks)
         axes.set_xlabel("Training (environment steps)")
         axes.set_ylabel(y_label)
-        axes.xaxis.set_major_formatter("{x:,.0f}")
-        axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
-        axes.margins(x=0)
-        axes.set_xlim(left=0)
-        if all((curve.returns >= 0).all() for curve in curves):
-            axes.set_ylim(bottom=0)
         _label_ends(axes, curves, looks)
     return figure
+
+
+def curve_grid(panels: Mapping[str, Sequence[Curve]], looks: Mapping[str, Look], *, y_label: str) -> Figure:
+    """A panel for each memory size, all on the same axes, and one legend."""
+    columns = min(COLUMNS, ceil(len(panels) / (2 if len(panels) > COLUMNS else 1)))
+    rows = ceil(len(panels) / columns)
+    with mpl.rc_context({**STYLE, "font.size": 9}):
+        figure = Figure(figsize=(PAGE_WIDTH, 0.5 + 1.95 * rows), layout="constrained")
+        grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+        for axes, (title, curves) in zip(grid.flat, panels.items(), strict=False):
+            _draw(axes, curves, looks, width=1.4)
+            axes.set_title(title, fontsize=9.5, fontweight="bold", loc="left", pad=4)
+        for axes in list(grid.flat)[len(panels) :]:
+            axes.set_visible(False)
+        names = list(dict.fromkeys(curve.label for curves in panels.values() for curve in curves))
+        lines = [
+            mpl.lines.Line2D([], [], color=looks[name].colour, linestyle=_dashes(looks[name]), linewidth=2)
+            for name in names
+        ]
+        figure.legend(lines, names, loc="outside upper center", ncols=len(names), frameon=False, handlelength=2.6)
+        figure.supxlabel("Training (environment steps)", fontsize=9.5)
+        figure.supylabel(y_label, fontsize=9.5)
+    return figure
+
+
+def _draw(axes: Axes, curves: Sequence[Curve], looks: Mapping[str, Look], *, width: float = 1.8) -> None:
+    for curve in curves:
+        look = looks[curve.label]
+        axes.plot(curve.steps, curve.returns.mean(axis=0), color=look.colour, linestyle=_dashes(look), linewidth=width)
+        if len(curve.returns) > 1:
+            band = curve_interval(curve.returns, repetitions=2_000)
+            axes.fill_between(curve.steps, band.low, band.high, color=look.colour, alpha=0.15, linewidth=0)
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}k" if x else "0")
+    axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
+    axes.margins(x=0)
+    axes.set_xlim(left=0)
+    if all((curve.returns >= 0).all() for curve in curves):
+        axes.set_ylim(bottom=0)
+
+
+def _dashes(look: Look) -> Literal["solid"] | tuple[float, tuple[float, ...]]:
+    return (0, look.dashes) if look.dashes else "solid"
 
 
 def _label_ends(axes: Axes, curves: Sequence[Curve], looks: Mapping[str, Look]) -> None:
@@ -110,21 +124,9 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
     return [value + i * gap for i, value in enumerate(level)]
 
 
-class Saved(NamedTuple):
-    """Where a figure was written."""
-
-    svg: Path
-    png: Path
+def _array(log: Sequence[Mapping[str, float]], name: str) -> Array:
+    return np.array([entry[name] for entry in log])
 
 
-def save(figure: Figure, stem: Path) -> Saved:
-    """Write the figure as SVG, transparent, and as PNG, on white; the same figure gives the same bytes."""
-    saved = Saved(stem.with_suffix(".svg"), stem.with_suffix(".png"))
-    with mpl.rc_context(STYLE):
-        buffer = BytesIO()
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
-        write_atomically(saved.svg, buffer.getvalue())
-        buffer = BytesIO()
-        figure.savefig(buffer, format="png", dpi=200)
-        write_atomically(saved.png, buffer.getvalue())
-    return saved
+def _means(log: Sequence[Mapping[str, Sequence[float]]]) -> Array:
+    return np.array([np.mean(entry["returns"]) for entry in log])

@@ -3,52 +3,182 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from typing import Protocol
 
 from engram.report.style import INK
 
 CSS = """
-:root { color-scheme: light dark; --ink: #1f2328; --soft: #59636e; --line: #d1d9e0; --paper: #fff; }
+:root { color-scheme: light dark; --ink: #1f2328; --soft: #59636e; --line: #d1d9e0; --paper: #fff; --tint: #f3f5f7; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e8eb; --soft: #9aa4af; --line: #3a424b; --paper: #15181c; }
+  :root { --ink: #e6e8eb; --soft: #9aa4af; --line: #3a424b; --paper: #15181c; --tint: #1f242a; }
   figure svg, .key { filter: brightness(1.25); }
 }
-body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 46rem; font: 1rem/1.55 system-ui, sans-serif;
+body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 58rem; font: 1rem/1.55 system-ui, sans-serif;
   background: var(--paper); color: var(--ink); }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 0.5rem 0 1rem; text-wrap: balance; }
-h2 { font-size: 1.15rem; margin: 2.2rem 0 0.6rem; }
+h2 { font-size: 1.2rem; margin: 2.6rem 0 0.6rem; }
+p, figcaption, dl, summary { max-width: 46rem; }
 figure { margin: 1.5rem 0; }
 figure svg { display: block; width: 100%; height: auto; color: var(--ink); }
-figcaption, .note { color: var(--soft); font-size: 0.9rem; }
-.wide { overflow-x: auto; }
+figcaption, .note, caption { color: var(--soft); font-size: 0.9rem; }
+.wide { overflow-x: auto; margin: 0.8rem 0; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: 0.35rem 0.9rem; text-align: right; white-space: nowrap; }
+caption { caption-side: top; text-align: left; padding-bottom: 0.4rem; font-weight: 600; color: var(--ink); }
+th, td { padding: 0.35rem 0.8rem; text-align: right; white-space: nowrap; vertical-align: top; }
 th:first-child, td:first-child { text-align: left; padding-left: 0; }
+.prose td, .prose th { text-align: left; white-space: normal; min-width: 4rem; }
+.prose td:first-child { white-space: nowrap; min-width: 0; }
 thead th { border-bottom: 1.5px solid var(--ink); font-weight: 600; }
 tbody tr { border-bottom: 1px solid var(--line); }
+td small { display: block; color: var(--soft); font-size: 0.8rem; }
+td.dim { color: var(--soft); }
 .key { display: inline-block; width: 0.7rem; height: 0.7rem; border-radius: 50%; margin-right: 0.5rem; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.3rem 1.2rem; margin: 0; }
 dt { color: var(--soft); }
-dd { margin: 0; min-width: 0; overflow-wrap: anywhere; }
+dd { margin: 0; min-width: 0; overflow-wrap: anywhere; grid-column: 2; }
 code { font: 0.9em ui-monospace, monospace; }
 code span { white-space: nowrap; }
+details { margin: 0.8rem 0; }
+summary { cursor: pointer; color: var(--soft); }
+ul.warning { background: var(--tint); border-left: 3px solid #D55E00; padding: 0.6rem 1rem 0.6rem 2rem; }
 @media (max-width: 32rem) {
   dl { grid-template-columns: minmax(0, 1fr); gap: 0; }
-  dd { margin-bottom: 0.6rem; }
-  table { font-size: 0.9rem; width: 100%; }
-  th, td { padding: 0.35rem 0.25rem; }
+  dd { margin-bottom: 0.6rem; grid-column: 1; }
+  table { font-size: 0.85rem; }
+  th, td { padding: 0.35rem 0.4rem; }
 }
 """
+
+
+class Block(Protocol):
+    """A part of a page."""
+
+    def html(self) -> str:
+        """What stands in the file."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph."""
+
+    text: str
+    note: bool = False  # in small print
+
+    def html(self) -> str:
+        """A paragraph."""
+        kind = ' class="note"' if self.note else ""
+        return f"<p{kind}>{escape(self.text)}</p>"
+
+
+@dataclass(frozen=True)
+class Warnings:
+    """What a reader must know before anything else."""
+
+    texts: Sequence[str]
+
+    def html(self) -> str:
+        """A list that stands out."""
+        return f'<ul class="warning">{"".join(f"<li>{escape(text)}</li>" for text in self.texts)}</ul>'
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure and what it shows."""
+
+    svg: str
+    caption: str
+
+    def html(self) -> str:
+        """The drawing in the page itself."""
+        caption = escape(self.caption)
+        return f"<figure>\n{_inline(self.svg, self.caption)}\n<figcaption>{caption}</figcaption>\n</figure>"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A cell of a table that is more than its text."""
+
+    text: str
+    below: Sequence[str] = ()  # further lines, smaller
+    bold: bool = False
+    dim: bool = False
+    hint: str = ""  # shown when it is pointed at
+
+    def html(self) -> str:
+        """The cell."""
+        text = f"<b>{escape(self.text)}</b>" if self.bold else escape(self.text)
+        below = "".join(f"<small>{escape(line)}</small>" for line in self.below)
+        hint = f' title="{escape(self.hint)}"' if self.hint else ""
+        kind = ' class="dim"' if self.dim else ""
+        return f"<td{kind}{hint}>{text}{below}</td>"
 
 
 @dataclass(frozen=True)
 class Table:
     """Rows under a header; `colours` gives rows a dot of the colour that they have in the figure."""
 
-    title: str
     header: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[str | Entry]]
+    caption: str = ""
     colours: Sequence[str] = ()
     note: str = ""
+    prose: bool = False  # cells hold sentences
+
+    def html(self) -> str:
+        """A table that can be scrolled where it is wider than the page."""
+        header = "".join(f'<th scope="col">{escape(name)}</th>' for name in self.header)
+        rows = []
+        for i, (first, *others) in enumerate(self.rows):
+            key = f'<span class="key" style="background: {self.colours[i]}"></span>' if self.colours else ""
+            head = first.html() if isinstance(first, Entry) else f"<td>{key}{escape(first)}</td>"
+            cells = [cell.html() if isinstance(cell, Entry) else f"<td>{escape(cell)}</td>" for cell in others]
+            rows.append(f"<tr>{head}{''.join(cells)}</tr>")
+        caption = f"<caption>{escape(self.caption)}</caption>" if self.caption else ""
+        body = f"{caption}<thead><tr>{header}</tr></thead>\n<tbody>\n" + "\n".join(rows) + "\n</tbody>"
+        note = f'<p class="note">{escape(self.note)}</p>' if self.note else ""
+        return f'<div class="wide{" prose" if self.prose else ""}"><table>{body}</table></div>\n{note}'
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What only some readers want to see."""
+
+    title: str
+    blocks: Sequence[Block]
+
+    def html(self) -> str:
+        """Open it by a click on its title."""
+        inside = "\n".join(block.html() for block in self.blocks)
+        return f"<details><summary>{escape(self.title)}</summary>\n{inside}\n</details>"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What it is → its values: how something was made."""
+
+    facts: Mapping[str, Sequence[str]]
+    commands: Sequence[str] = ()  # to make it again
+
+    def html(self) -> str:
+        """A list of definitions."""
+        commands = "".join(f"<dd><code>{_words(command)}</code></dd>" for command in self.commands)
+        facts = "".join(
+            f"<dt>{escape(name)}</dt>{''.join(f'<dd>{escape(text)}</dd>' for text in texts)}"
+            for name, texts in self.facts.items()
+        )
+        return f"<dl>{f'<dt>Command</dt>{commands}' if commands else ''}{facts}</dl>"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page with a title."""
+
+    title: str
+    blocks: Sequence[Block]
+
+    def html(self) -> str:
+        """A heading, and what stands under it."""
+        return f"<h2>{escape(self.title)}</h2>\n" + "\n".join(block.html() for block in self.blocks)
 
 
 @dataclass(frozen=True)
@@ -56,51 +186,26 @@ class Page:
     """What a report holds, in the order in which it is read."""
 
     title: str
-    found: Sequence[str]  # what came out, in sentences
-    figure: str  # SVG
-    caption: str
-    tables: Sequence[Table]
-    made: Mapping[str, str] = field(default_factory=dict)  # how it was made: what it is → its value
-    commands: Sequence[str] = ()  # to make it again
+    blocks: Sequence[Block] = field(default_factory=tuple)
 
     def html(self) -> str:
         """The whole file."""
-        commands = "".join(f"<dd><code>{_words(command)}</code></dd>" for command in self.commands)
-        made = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in self.made.items())
+        blocks = "\n".join(block.html() for block in self.blocks)
         return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
 <title>{escape(self.title)}</title>
 <style>{CSS}</style>
 </head>
 <body>
 <h1>{escape(self.title)}</h1>
-{"".join(f"<p>{escape(sentence)}</p>" for sentence in self.found)}
-<figure>
-{_inline(self.figure, self.caption)}
-<figcaption>{escape(self.caption)}</figcaption>
-</figure>
-{"".join(map(_table, self.tables))}
-<h2>How it was made</h2>
-<dl>{f"<dt>Command</dt>{commands}" if commands else ""}{made}</dl>
+{blocks}
 </body>
 </html>
 """
-
-
-def _table(table: Table) -> str:
-    header = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.header)
-    rows = []
-    for i, row in enumerate(table.rows):
-        key = f'<span class="key" style="background: {table.colours[i]}"></span>' if table.colours else ""
-        first, *others = row
-        cells = "".join(f"<td>{escape(cell)}</td>" for cell in others)
-        rows.append(f"<tr><td>{key}{escape(first)}</td>{cells}</tr>")
-    body = f"<thead><tr>{header}</tr></thead>\n<tbody>\n" + "\n".join(rows) + "\n</tbody>"
-    note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
-    return f'<h2>{escape(table.title)}</h2>\n<div class="wide"><table>{body}</table></div>\n{note}'
 
 
 def _words(command: str) -> str:

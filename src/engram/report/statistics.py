@@ -11,7 +11,7 @@ from engram.errors import InvalidInputError, MissingExtraError
 from engram.typing import Array, Doubles
 
 try:
-    from scipy import stats  # type: ignore[import-untyped]
+    from scipy import stats
 except ImportError as error:
     raise MissingExtraError('statistics need scipy: pip install "engram-rl[report]"') from error
 
@@ -149,6 +149,11 @@ def mean_interval(values: npt.ArrayLike, *, level: float = 0.95) -> Interval:
 def difference(a: npt.ArrayLike, b: npt.ArrayLike, *, level: float = 0.95) -> Interval:
     """mean(a) − mean(b), with Welch's t interval: infinite if either is a single value."""
     return _total([_mean(a, "a"), _mean(b, "b").times(-1)], level)
+
+
+def difference_from(values: npt.ArrayLike, mean: float, std: float, count: int, *, level: float = 0.95) -> Interval:
+    """mean(values) − a mean of which only the standard deviation (ddof 1) and the number of values are known."""
+    return _total([_mean(values, "values"), _Part(-mean, std**2 / count, count - 1)], level)
 
 
 def pooled_difference(pairs: Iterable[tuple[npt.ArrayLike, npt.ArrayLike]], *, level: float = 0.95) -> Interval:

@@ -1,7 +1,7 @@
 """How strategies are named and drawn, the same in every table and figure.
 
-The colours are Okabe and Ito's, which people with any kind of colour vision can tell apart; those chosen show
-on white and on black. A variant of a strategy keeps its hue and gets another shade and other dashes.
+The built-in strategies have Okabe and Ito's colours, which people with any kind of colour vision can tell apart;
+those chosen show on white and on black. A variant of a strategy keeps its hue and gets another shade and other dashes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,9 +11,16 @@ from typing import Any
 from engram.memory.strategies import STRATEGIES
 
 INK = "#33363B"  # text and axes; a page replaces it by its own
-LABELS = {"lru": "LRU", "rew": "REW", "sur": "SUR", "kmeans": "kM", "dkm": "DkM"}
-COLOURS = {"lru": "#0072B2", "rew": "#CC79A7", "sur": "#E69F00", "kmeans": "#009E73", "dkm": "#D55E00"}
-OTHER_COLOURS = ("#56B4E9", "#7F7F7F", "#B8A900")  # for strategies of the user's own, in the order met
+LABELS = {"lru": "LRU", "rew": "REW", "sur": "SUR", "kmeans": "kM", "dkm": "DkM", "fading": "Fading"}
+COLOURS = {
+    "lru": "#0072B2",
+    "rew": "#CC79A7",
+    "sur": "#E69F00",
+    "kmeans": "#009E73",
+    "dkm": "#D55E00",
+    "fading": "#56B4E9",
+}
+OTHER_COLOURS = ("#882255", "#7F7F7F", "#B8A900")  # for strategies of the user's own, in the order met
 SHADES = (0.0, -0.3, 0.35, -0.5)  # of a strategy and its variants: towards white, or black if below 0
 DASHES: tuple[tuple[float, ...], ...] = ((), (4, 1.5), (1.2, 1.2), (6, 1.5, 1.2, 1.5))
 
@@ -26,8 +33,11 @@ class Look:
     dashes: tuple[float, ...] = ()  # on and off, in line widths; none: a solid line
 
 
+D3QN = Look("#666666", (1.2, 1.2))  # the agent without a memory
+
+
 def label(strategy: Mapping[str, Any]) -> str:
-    """The paper's name of a strategy, given as in a run's config: `{"name": "dkm", "decay": 0.1}`."""
+    """What tables and figures call a strategy, given as in a run's config: `{"name": "dkm", "decay": 0.1}`."""
     name = strategy["name"]
     built_in = name in STRATEGIES and "source" not in strategy
     usual = STRATEGIES[name]().options if built_in else {}
@@ -37,7 +47,7 @@ def label(strategy: Mapping[str, Any]) -> str:
 
 
 def looks(strategies: Iterable[Mapping[str, Any]]) -> dict[str, Look]:
-    """A look for each strategy, by label. Those with the paper's options always look the same."""
+    """A look for each strategy, by label. Built-in ones with their default options always look the same."""
     found: dict[str, Look] = {}
     variants: dict[str, int] = {}
     others: dict[str, str] = {}

@@ -26,6 +26,12 @@ class StudyFolder:
         self._study = path / "study.json"
         self._calls = path / "calls.jsonl"
 
+    @property
+    def name(self) -> str:
+        """Of the study."""
+        with told("read", self._study):
+            return str(json.loads(self._study.read_text())["study"]) if self._study.exists() else "none"
+
     def read(self) -> dict[str, Any]:
         """The study's name, its title, and its runs by id."""
         with told("read", self._study):

@@ -1,4 +1,4 @@
-"""What is forgotten: the paper's five storage strategies, and the interface for your own."""
+"""What is forgotten: the paper's five storage strategies, one of ours, and the interface for your own."""
 
 import difflib
 from dataclasses import fields
@@ -15,6 +15,7 @@ from engram.memory.strategies.base import (
     replace,
 )
 from engram.memory.strategies.dkm import DynamicKMeans
+from engram.memory.strategies.fading import FadingKMeans
 from engram.memory.strategies.kmeans import KMeans
 from engram.memory.strategies.lru import LeastRecentlyUsed
 from engram.memory.strategies.rew import MaximiseRewards
@@ -22,7 +23,7 @@ from engram.memory.strategies.sur import MaximiseSurprise
 
 STRATEGIES: dict[str, type[BuiltIn]] = {
     strategy.name: strategy
-    for strategy in (LeastRecentlyUsed, MaximiseRewards, MaximiseSurprise, KMeans, DynamicKMeans)
+    for strategy in (LeastRecentlyUsed, MaximiseRewards, MaximiseSurprise, KMeans, DynamicKMeans, FadingKMeans)
 }
 
 ALIASES = {"km": "kmeans"}  # the paper's kM
@@ -32,6 +33,7 @@ __all__ = [
     "BuiltIn",
     "Decision",
     "DynamicKMeans",
+    "FadingKMeans",
     "KMeans",
     "LeastRecentlyUsed",
     "MaximiseRewards",

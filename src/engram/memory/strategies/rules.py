@@ -3,13 +3,14 @@
 from typing import NamedTuple
 
 from engram.compiling import compiled
-from engram.memory.strategies import dkm, kmeans, lru, rew, sur
+from engram.memory.strategies import dkm, fading, kmeans, lru, rew, sur
 from engram.memory.strategies.base import BuiltIn, Decision, Write
 
 LRU = lru.LeastRecentlyUsed.code
 REW = rew.MaximiseRewards.code
 SUR = sur.MaximiseSurprise.code
 KMEANS = kmeans.KMeans.code
+DKM = dkm.DynamicKMeans.code
 
 
 class Rules(NamedTuple):
@@ -46,7 +47,9 @@ def rank_stored(rules: Rules, write: Write) -> float:
         return sur.stored(write, rules.settings)
     if rules.code == KMEANS:
         return kmeans.stored(write, rules.settings)
-    return dkm.stored(write, rules.settings)
+    if rules.code == DKM:
+        return dkm.stored(write, rules.settings)
+    return fading.stored(write, rules.settings)
 
 
 @compiled
@@ -60,7 +63,9 @@ def rank_renewed(rules: Rules, rank: float, value: float, write: Write) -> float
         return sur.renewed(rank, value, write, rules.settings)
     if rules.code == KMEANS:
         return kmeans.renewed(rank, value, write, rules.settings)
-    return dkm.renewed(rank, value, write, rules.settings)
+    if rules.code == DKM:
+        return dkm.renewed(rank, value, write, rules.settings)
+    return fading.renewed(rank, value, write, rules.settings)
 
 
 @compiled
@@ -74,4 +79,6 @@ def when_full(rules: Rules, write: Write) -> Decision:
         return sur.when_full(write, rules.settings)
     if rules.code == KMEANS:
         return kmeans.when_full(write, rules.settings)
-    return dkm.when_full(write, rules.settings)
+    if rules.code == DKM:
+        return dkm.when_full(write, rules.settings)
+    return fading.when_full(write, rules.settings)

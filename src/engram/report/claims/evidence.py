@@ -27,7 +27,8 @@ class Evidence:
     """The results of one or more studies, and of the stream if it was made."""
 
     studies: Sequence[Results] = ()
-    distances: pl.DataFrame | None = None  # of the stream: seed, method, fraction, to_first, to_second, to_all
+    distances: pl.DataFrame | None = None  # of the stream: points, seed, method, fraction, to_first, to_second, to_all
+    lengths: pl.DataFrame | None = None  # the same for streams of other lengths
     costs: pl.DataFrame | None = None  # of the stream: capacity, repetition, lookup_us, kmeans_us, dkm_us
 
     @cached_property

@@ -84,7 +84,7 @@ def _judge(statements: Sequence[Statement], lacking: Sequence[str]) -> Verdict:
 
 def _listed(statements: Sequence[Statement], what: str) -> str:
     """The first few with their numbers, and how many more there are."""
-    shown = [f"{each.text}{'' if each.interval is None else f': {each.interval}'}" for each in statements[:3]]
+    shown = [each.text + ("" if each.interval is None else f": {each.interval:.3g}") for each in statements[:3]]
     more = f", and {len(statements) - 3} more" if len(statements) > 3 else ""
     return f"{what}: {'; '.join(shown)}{more}"
 
