@@ -14,7 +14,7 @@ from engram.agents.mfec import MFECConfig
 from engram.errors import InvalidInputError, NotReproducibleError
 from tests.conftest import Corridor, assert_same_state
 
-STRATEGIES = ["lru", "rew", "sur", "kmeans", "dkm", "dkm:decay=0.3"]
+STRATEGIES = ["lru", "rew", "sur", "kmeans", "dkm", "dkm:decay=0.3", "fading"]
 QUICK: dict[str, Any] = {"epsilon_anneal_start_steps": 200, "epsilon_anneal_end_steps": 1000}
 
 

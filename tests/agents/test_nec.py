@@ -18,7 +18,7 @@ from engram.encoders.networks import make_network
 from engram.errors import InvalidInputError
 from tests.conftest import Corridor, assert_same_state
 
-STRATEGIES = ["lru", "rew", "sur", "kmeans", "dkm"]
+STRATEGIES = ["lru", "rew", "sur", "kmeans", "dkm", "fading"]
 QUICK: dict[str, Any] = {"epsilon_anneal_start_steps": 200, "epsilon_anneal_end_steps": 1000}
 SMALL: dict[str, Any] = {"capacity": 30, "learning_start_steps": 100, **QUICK}
 

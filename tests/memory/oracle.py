@@ -1,4 +1,4 @@
-"""The memory as the paper describes it, slowly, in plain NumPy: lists, scans and exact fractions."""
+"""The memory as the paper describes it, slowly, in plain NumPy: lists, scans and fractions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from engram.typing import Floats
+
+FINE = 2**200  # fractions that would grow with every write are kept to the nearest 1/FINE
 
 
 @dataclass
@@ -30,6 +32,7 @@ class Table:
     step: float | None = None  # None: keep the larger
     exact_read: bool = True
     decay: Fraction = Fraction(1)
+    lifetime: Fraction = Fraction(10)
     entries: list[Entry] = field(default_factory=list)
     replaced: list[int] = field(default_factory=list)  # slots, in the order in which they were replaced
 
@@ -64,7 +67,7 @@ class Table:
 
     def write(self, key: Floats, value: np.float32, state: int, clock: int) -> None:
         full = len(self.entries) == self.capacity
-        clusters = self.strategy in ("kmeans", "dkm")
+        clusters = self.strategy in ("kmeans", "dkm", "fading")
         same = [entry for entry in self.entries if entry.state == state]
         estimate = float(same[0].value) if same else self.read(key)
         new = Entry(key.copy(), value, state, clock, abs(float(value) - estimate))
@@ -82,12 +85,21 @@ class Table:
             self.merge(self.entries[self.nearest(key)[0]], new)
         else:
             smallest = min(self.slots(), key=lambda i: (self.entries[i].n, i))
-            if self.entries[smallest].n <= 0:
+            if self.used_up(self.entries[smallest].n):
                 self.replace(smallest, new)
             else:
                 self.merge(self.entries[self.nearest(key)[0]], new)
             for entry in self.entries:
-                entry.n -= self.decay / self.capacity
+                entry.n = self.less(entry.n)
+
+    def used_up(self, n: Fraction) -> bool:
+        return n <= 0 if self.strategy == "dkm" else n < Fraction(1, 2)
+
+    def less(self, n: Fraction) -> Fraction:
+        """What a write to the full table leaves of n."""
+        if self.strategy == "dkm":
+            return n - self.decay / self.capacity
+        return Fraction(round(n * (1 - 1 / (self.lifetime * self.capacity)) * FINE), FINE)
 
     def slots(self) -> range:
         return range(len(self.entries))

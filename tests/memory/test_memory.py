@@ -67,7 +67,7 @@ class Answering(Strategy):
         return self.answer  # type: ignore[no-any-return]
 
 
-STRATEGIES: list[str | Strategy] = ["lru", "rew", "sur", "kmeans", "dkm", "dkm:decay=0.3"]
+STRATEGIES: list[str | Strategy] = ["lru", "rew", "sur", "kmeans", "dkm", "dkm:decay=0.3", "fading"]
 STRATEGIES += [PlainLRU(), PlainKMeans()]
 
 
@@ -139,6 +139,8 @@ def assert_same_bits(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> None
         ({"strategy": "dkm:decay=fast"}, "expected decay=NUMBER, got 'decay=fast'"),
         ({"strategy": "lru:decay=1"}, "lru has no option 'decay'; it has: none"),
         ({"strategy": "dkm:decay=-1"}, "decay must be a number from 0 .*, got -1.0"),
+        ({"strategy": "fading:lifetime=1"}, "lifetime must be a number above 1 .*, got 1.0"),
+        ({"strategy": "fading:lifetime=inf"}, "lifetime must be a number above 1 .*, got inf"),
     ],
 )
 def test_bad_settings_are_refused(options: dict[str, Any], message: str) -> None:
@@ -343,7 +345,7 @@ def index_twice(tables: Tables) -> None:
     tables.buckets[0, np.flatnonzero(tables.buckets[0] == 0)[0]] = 1
 
 
-@pytest.mark.parametrize("strategy", ["lru", "rew", "sur", "dkm"])
+@pytest.mark.parametrize("strategy", ["lru", "rew", "sur", "dkm", "fading"])
 @pytest.mark.parametrize(
     ("damage", "message"),
     [

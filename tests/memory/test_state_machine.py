@@ -1,6 +1,5 @@
 """A memory driven at random through everything that can happen to it, beside the oracle, and checked at every step."""
 
-from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,10 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from engram import EpisodicMemory
 from engram.memory.states import states_of
-from engram.memory.strategies import DynamicKMeans
 from engram.training.files import join, read_arrays, split, write_arrays
-from tests.memory.oracle import Table
-from tests.memory.test_strategies import ACTIONS, NAMES, assert_same
+from tests.memory.test_strategies import ACTIONS, NAMES, assert_same, oracle_tables
 
 DIMS = 2
 POINTS = st.lists(st.lists(st.integers(-2, 2), min_size=DIMS, max_size=DIMS), min_size=1, max_size=6)
@@ -36,12 +33,7 @@ class MemoryMachine(RuleBasedStateMachine):
             "exact_read": step is None,
         }
         self.memory = EpisodicMemory(**self.settings)
-        strategy = self.memory.strategy
-        decay = Fraction(str(strategy.decay)) if isinstance(strategy, DynamicKMeans) else Fraction(1)
-        self.tables = [
-            Table(capacity, strategy.name, neighbours=3, step=step, exact_read=step is None, decay=decay)
-            for _ in range(ACTIONS)
-        ]
+        self.tables = oracle_tables(self.memory.strategy, capacity, neighbours=3, step=step, exact_read=step is None)
         self.clock = 0
 
     @rule(action=st.integers(0, ACTIONS - 1), points=POINTS, seed=st.integers(0, 99))

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil, log, log1p
 
 import numpy as np
 import pytest
@@ -9,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram import EpisodicMemory
-from engram.memory.strategies import DynamicKMeans, Strategy, get_strategy
+from engram.memory.strategies import DynamicKMeans, FadingKMeans, Strategy, get_strategy
 from engram.typing import Floats
 from tests.memory.oracle import Table
 
 NAMES = ["lru", "rew", "sur", "kmeans", "dkm", "dkm:decay=0.3", "dkm:decay=0", "dkm:decay=2.5"]
+NAMES += ["fading", "fading:lifetime=1.1", "fading:lifetime=2.5"]
 ACTIONS = 2
 
 
@@ -42,20 +44,24 @@ def streams(draw: st.DrawFn) -> tuple[int, int, list[Operation]]:
 
 
 def oracle_tables(strategy: Strategy, capacity: int, **settings: object) -> list[Table]:
-    decay = Fraction(str(strategy.decay)) if isinstance(strategy, DynamicKMeans) else Fraction(1)
-    return [Table(capacity, strategy.name, decay=decay, **settings) for _ in range(ACTIONS)]  # type: ignore[arg-type]
+    options = {name: Fraction(str(number)) for name, number in strategy.options.items()}
+    return [Table(capacity, strategy.name, **options, **settings) for _ in range(ACTIONS)]  # type: ignore[arg-type]
 
 
 def assert_same(memory: EpisodicMemory, tables: list[Table]) -> None:
+    """The same to the last bit; what depends on a logarithm, to within rounding. States tell what was replaced."""
+    single, double = (1e-6, 1e-12) if memory.strategy.name == "fading" else (0, 0)  # of float32s and float64s
     for action, table in enumerate(tables):
         ours = memory.entries(action)
         assert len(ours["values"]) == len(table.entries)
-        np.testing.assert_array_equal(ours["keys"], [entry.key for entry in table.entries] or ours["keys"])
-        np.testing.assert_array_equal(ours["values"], [entry.value for entry in table.entries])
         np.testing.assert_array_equal(ours["states"], [entry.state for entry in table.entries])
+        keys = [entry.key for entry in table.entries] or ours["keys"]
+        np.testing.assert_allclose(ours["keys"], keys, rtol=single, atol=single)
+        values = [entry.value for entry in table.entries]
+        np.testing.assert_allclose(ours["values"], values, rtol=single, atol=single)
         for name in set(ours) - {"keys", "values", "states"}:
             theirs = [float(getattr(entry, name)) for entry in table.entries]
-            np.testing.assert_array_equal(ours[name], theirs, err_msg=name)
+            np.testing.assert_allclose(ours[name], theirs, rtol=double, err_msg=name)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -165,6 +171,47 @@ def _expired(memory: EpisodicMemory) -> bool:
     return bool((memory.entries(0)["n"] <= 0).any())
 
 
+@pytest.mark.parametrize("lifetime", [1.1, 2.5, 10.0])
+@pytest.mark.parametrize("capacity", [2, 7, 49])
+def test_a_cluster_that_nothing_is_merged_into_lasts_until_it_is_half(lifetime: float, capacity: int) -> None:
+    """n = gᵗ falls below ½ at t = ln ½ / ln g, which is about 0.7 lifetime · N."""
+    memory = EpisodicMemory(actions=1, key_size=1, capacity=capacity, strategy=FadingKMeans(lifetime))
+    memory.write(0, np.arange(capacity, dtype=np.float32)[:, None] * 100, np.zeros(capacity))
+    writes = 0
+    while not (memory.entries(0)["values"] == 7).any():
+        memory.write(0, np.zeros((1, 1)), [7.0 if (memory.entries(0)["n"] < 0.5).any() else 0.0])
+        writes += 1
+    assert writes - 1 == ceil(log(0.5) / log1p(-1 / (lifetime * capacity)))
+    assert memory.entries(0)["values"].tolist() == [0, 7, *[0] * (capacity - 2)]  # of equals, the lowest slot
+
+
+@pytest.mark.parametrize("capacity", [1, 2, 3])
+@pytest.mark.parametrize("lifetime", [1.1, 10.0])
+def test_counts_are_still_right_after_hundreds_of_thousands_of_writes(lifetime: float, capacity: int) -> None:
+    """By then g to the number of writes, and its inverse, have long been beyond what a float64 can hold."""
+    rng = np.random.default_rng(1)
+    keys = np.repeat(rng.standard_normal(10_000), 20).astype(np.float32)  # each state so often that others fade
+    g = 1 - 1 / (lifetime * capacity)
+    assert g ** len(keys) == 0
+    memory = EpisodicMemory(actions=1, key_size=1, capacity=capacity, strategy=FadingKMeans(lifetime))
+    memory.write(0, keys[:, None], keys, states=np.arange(len(keys)))
+    states, centres, counts = list(range(capacity)), keys[:capacity].tolist(), [1.0] * capacity
+    for state, key in enumerate(keys.tolist()[capacity:], capacity):
+        smallest = min(range(capacity), key=counts.__getitem__)
+        if counts[smallest] < 0.5:
+            states[smallest], centres[smallest], counts[smallest] = state, key, 1.0
+        else:
+            nearest = min(range(capacity), key=lambda i: abs(centres[i] - key))
+            centres[nearest] += (key - centres[nearest]) / (counts[nearest] + 1)
+            counts[nearest] += 1
+        counts = [n * g for n in counts]
+    ours = memory.entries(0)
+    assert ours["states"].tolist() == states
+    np.testing.assert_allclose(ours["n"], counts, rtol=1e-6)
+    np.testing.assert_allclose(ours["keys"][:, 0], centres, rtol=1e-5, atol=1e-5)
+    memory.check_valid()
+
+
 def test_blending_is_the_papers_mean() -> None:
     """(n c + s)/(n + 1) over many merges is the mean of all states of the cluster."""
     rng = np.random.default_rng(0)
@@ -180,3 +227,5 @@ def test_blending_is_the_papers_mean() -> None:
 def test_options_go_with_the_name() -> None:
     assert get_strategy("dkm:decay=0.3") == DynamicKMeans(decay=0.3)
     assert get_strategy("dkm") == DynamicKMeans(decay=1.0)
+    assert get_strategy("fading:lifetime=20") == FadingKMeans(lifetime=20)
+    assert get_strategy("fading") == FadingKMeans(lifetime=10)

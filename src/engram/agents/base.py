@@ -169,10 +169,13 @@ class Agent(ABC):
         batch = batch.astype(self.source.observation_dtype, copy=False)
         q = self.q_values(batch)
         if deterministic:
-            actions = greedy_by_hash(q, batch, self.seed)
+            actions = greedy_by_hash(q, batch, self.seed, self.config.ties)
         else:
             rng, epsilon = self._prediction_rng, self.epsilon(self.steps)
-            actions = np.array([rng.integers(len(row)) if rng.random() < epsilon else greedy(row, rng) for row in q])
+            ties = self.config.ties
+            actions = np.array(
+                [rng.integers(len(row)) if rng.random() < epsilon else greedy(row, rng, ties) for row in q]
+            )
         actions = actions + self.source.first_action
         return (actions[0] if single else actions), state
 

@@ -4,7 +4,7 @@ import difflib
 import hashlib
 import inspect
 from dataclasses import dataclass, fields
-from typing import Any, Self, cast
+from typing import Any, Literal, Self, cast
 
 from engram import checks
 from engram.errors import InvalidInputError
@@ -21,11 +21,13 @@ class AgentConfig:
     epsilon_final: float = 5e-3  # probability of a random action at the end
     epsilon_anneal_start_steps: int = 5_000  # step from which that probability falls in a straight line
     epsilon_anneal_end_steps: int = 25_000  # step at which it has reached its final value
+    ties: Literal["random", "first"] = "random"  # between actions of equal value: one at random, or the first
 
     def __post_init__(self) -> None:
         checks.at_least("seed", self.seed, 0)
         for name in ("discount", "epsilon_initial", "epsilon_final"):
             checks.within(name, getattr(self, name), 0, 1)
+        checks.one_of("ties", self.ties, ("random", "first"))
         checks.at_least("epsilon_anneal_start_steps", self.epsilon_anneal_start_steps, 0)
         checks.at_least("epsilon_anneal_end_steps", self.epsilon_anneal_end_steps, self.epsilon_anneal_start_steps)
 
@@ -79,9 +81,14 @@ def strategy_from_json(described: dict[str, Any], given: Strategy | None) -> Str
 
 
 def source_digest(strategy: type[Strategy]) -> str:
-    """A short digest of the source of a class, so that an edited strategy counts as another one."""
-    try:
-        source = inspect.getsource(cast(type, strategy))
-    except (OSError, TypeError):  # typed into an interactive session
-        source = strategy.__qualname__
-    return hashlib.sha256(source.encode()).hexdigest()[:12]
+    """A short digest of the source of a class, so that an edited strategy counts as another one.
+
+    The class keeps it, and so has it where it is sent without its file: on a node of a cluster.
+    """
+    if "_source_digest" not in vars(strategy):
+        try:
+            source = inspect.getsource(cast(type, strategy))
+        except (OSError, TypeError):  # typed into an interactive session
+            source = strategy.__qualname__
+        strategy._source_digest = hashlib.sha256(source.encode()).hexdigest()[:12]  # type: ignore[attr-defined]
+    return str(vars(strategy)["_source_digest"])

@@ -99,7 +99,7 @@ class D3QN(Agent):
         if rng.random() < self.epsilon(step):
             self._action = int(rng.integers(self.source.actions))
         else:
-            self._action = greedy(self.online(observation[None])[0], rng)
+            self._action = greedy(self.online(observation[None])[0], rng, self.config.ties)
         return self._action
 
     def observe(self, reward: float, observation: Array, terminated: bool, truncated: bool) -> None:

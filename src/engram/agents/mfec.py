@@ -27,6 +27,7 @@ class MFECConfig(AgentConfig):
     kernel: Literal["inverse", "mean"] = "inverse"  # weights 1/(d² + δ), or equal weights
     delta: float = 1e-3  # δ, which keeps the weights finite
     projection_size: int = 128  # key size for images; vectors are their own keys
+    duplicates: bool = False  # a state met before counts as a new one
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -78,9 +79,9 @@ class MFEC(Agent):
         if rng.random() < self.epsilon(step):
             action = int(rng.integers(self.source.actions))
         else:
-            action = greedy(self.memory.read(keys, touch=True)[0], rng)
+            action = greedy(self.memory.read(keys, touch=True)[0], rng, self.config.ties)
         self._keys.append(keys[0])
-        self._states.append(state_of(observation))
+        self._states.append(step if self.config.duplicates else state_of(observation))
         self._actions.append(action)
         return action
 

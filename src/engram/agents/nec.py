@@ -142,7 +142,7 @@ class NEC(Agent):
         q = as_array(self.memory.read(keys, touch=True))[0]
         rng = self.policy_rng
         explores = rng.random() < self.epsilon(step)
-        action = int(rng.integers(self.source.actions)) if explores else greedy(q, rng)
+        action = int(rng.integers(self.source.actions)) if explores else greedy(q, rng, self.config.ties)
         self._keys.append(keys[0])
         self._states.append(state_of(observation))
         self._actions.append(action)

@@ -45,15 +45,17 @@ def nth_best(q: Floats, n: int) -> int:
     return int(np.flatnonzero(q == q.max())[n])
 
 
-def greedy(q: Floats, rng: np.random.Generator) -> int:
-    """One of the best actions for Q-values [actions], ties at random."""
+def greedy(q: Floats, rng: np.random.Generator, ties: str = "random") -> int:
+    """One of the best actions for Q-values [actions], ties at random or to the first."""
     first, count = count_best(q)
-    return first if count == 1 else nth_best(q, int(rng.integers(count)))
+    return first if count == 1 or ties == "first" else nth_best(q, int(rng.integers(count)))
 
 
-def greedy_by_hash(q: Floats, observations: Array, seed: int) -> Longs:
-    """The best actions for a batch of Q-values [B, actions], ties by a hash of seed and observation."""
+def greedy_by_hash(q: Floats, observations: Array, seed: int, ties: str = "random") -> Longs:
+    """The best actions for Q-values [B, actions], ties by a hash of seed and observation, or to the first."""
     actions: Longs = q.argmax(axis=1)
+    if ties == "first":
+        return actions
     tied = (q == q[np.arange(len(q)), actions][:, None]).sum(axis=1)
     for row in np.flatnonzero(tied > 1):
         actions[row] = nth_best(q[row], state_of(observations[row], seed=seed) % int(tied[row]))

@@ -48,7 +48,7 @@ def study(words: Sequence[str], console: Console) -> None:
     checks.one_of("study", options.study, (*STUDIES, "stream"))
     if options.study == "stream":
         return stream(options, console)
-    chosen = choose(STUDIES[options.study], options)
+    chosen, where = choose(STUDIES[options.study], options), executor(options)
     folder = StudyFolder(options.out or Path("runs") / options.study)
     runs = chosen.runs()
     folder.declare(chosen, runs)
@@ -56,10 +56,10 @@ def study(words: Sequence[str], console: Console) -> None:
     watch = Watch(runs, console)
     try:
         with watch:
-            run_all(runs, folder.path, executor=executor(options), callback=watch)
+            run_all(runs, folder.path, executor=where, callback=watch)
     finally:
-        where = f"{options.jobs} processes" if options.ray is None else "a Ray cluster"
-        folder.log_call(command_line(), started, watch.counts, where)
+        place = f"{options.jobs} processes" if options.ray is None else "a Ray cluster"
+        folder.log_call(command_line(), started, watch.counts, place)
     console.print(f"everything is in {folder.path}; try: engram report {folder.path}")
     return None
 

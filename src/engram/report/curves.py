@@ -1,10 +1,10 @@
 """Learning curves: how the return of evaluations grows with the steps of training."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from engram.typing import Array
 BAND = "95 % bootstrap intervals of that mean"
 LABEL_GAP = 0.055  # between two labels, in heights of the plot
 COLUMNS = 4  # of a grid of curves
+LEGEND_COLUMNS = 6
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ def learning_curves(curves: Sequence[Curve], looks: Mapping[str, Look], *, y_lab
         figure = Figure(figsize=(6.4, 3.8), layout="constrained")
         axes = figure.subplots()
         _draw(axes, curves, looks)
+        _limit(axes, curves)
         axes.set_xlabel("Training (environment steps)")
         axes.set_ylabel(y_label)
         _label_ends(axes, curves, looks)
@@ -64,34 +66,41 @@ def curve_grid(panels: Mapping[str, Sequence[Curve]], looks: Mapping[str, Look],
             axes.set_title(title, fontsize=9.5, fontweight="bold", loc="left", pad=4)
         for axes in list(grid.flat)[len(panels) :]:
             axes.set_visible(False)
-        names = list(dict.fromkeys(curve.label for curves in panels.values() for curve in curves))
-        lines = [
-            mpl.lines.Line2D([], [], color=looks[name].colour, linestyle=_dashes(looks[name]), linewidth=2)
-            for name in names
-        ]
-        figure.legend(lines, names, loc="outside upper center", ncols=len(names), frameon=False, handlelength=2.6)
+        drawn = [curve for curves in panels.values() for curve in curves]
+        _limit(grid.flat[0], drawn)  # of all, as they share their axes
+        add_legend(figure, {curve.label for curve in drawn}, looks)
         figure.supxlabel("Training (environment steps)", fontsize=9.5)
         figure.supylabel(y_label, fontsize=9.5)
     return figure
 
 
+def add_legend(figure: Figure, names: Collection[str], looks: Mapping[str, Look]) -> None:
+    """Above the panels, in the order of the looks."""
+    shown = {name: look for name, look in looks.items() if name in names}
+    lines = [
+        mpl.lines.Line2D([], [], color=look.colour, linestyle=look.linestyle, linewidth=2) for look in shown.values()
+    ]
+    columns = ceil(len(shown) / ceil(len(shown) / LEGEND_COLUMNS))
+    figure.legend(lines, list(shown), loc="outside upper center", ncols=columns, frameon=False, handlelength=2.6)
+
+
 def _draw(axes: Axes, curves: Sequence[Curve], looks: Mapping[str, Look], *, width: float = 1.8) -> None:
     for curve in curves:
         look = looks[curve.label]
-        axes.plot(curve.steps, curve.returns.mean(axis=0), color=look.colour, linestyle=_dashes(look), linewidth=width)
+        axes.plot(curve.steps, curve.returns.mean(axis=0), color=look.colour, linestyle=look.linestyle, linewidth=width)
         if len(curve.returns) > 1:
             band = curve_interval(curve.returns, repetitions=2_000)
             axes.fill_between(curve.steps, band.low, band.high, color=look.colour, alpha=0.15, linewidth=0)
     axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}k" if x else "0")
     axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
+
+
+def _limit(axes: Axes, curves: Sequence[Curve]) -> None:
+    """After everything is drawn: a limit that is set is no longer moved by what comes later."""
     axes.margins(x=0)
     axes.set_xlim(left=0)
     if all((curve.returns >= 0).all() for curve in curves):
         axes.set_ylim(bottom=0)
-
-
-def _dashes(look: Look) -> Literal["solid"] | tuple[float, tuple[float, ...]]:
-    return (0, look.dashes) if look.dashes else "solid"
 
 
 def _label_ends(axes: Axes, curves: Sequence[Curve], looks: Mapping[str, Look]) -> None:

@@ -1,5 +1,6 @@
 """A report as one HTML file that needs nothing else: no network and no script, in light and in dark."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -19,18 +20,26 @@ h1 { font-size: 1.6rem; line-height: 1.25; margin: 0.5rem 0 1rem; text-wrap: bal
 h2 { font-size: 1.2rem; margin: 2.6rem 0 0.6rem; }
 p, figcaption, dl, summary { max-width: 46rem; }
 figure { margin: 1.5rem 0; }
-figure svg { display: block; width: 100%; height: auto; color: var(--ink); }
+figure svg { display: block; width: 100%; height: auto; color: var(--ink);
+  min-width: calc(0.75 * var(--width)); max-width: var(--width); }
 figcaption, .note, caption { color: var(--soft); font-size: 0.9rem; }
 .wide { overflow-x: auto; margin: 0.8rem 0; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-caption { caption-side: top; text-align: left; padding-bottom: 0.4rem; font-weight: 600; color: var(--ink); }
-th, td { padding: 0.35rem 0.8rem; text-align: right; white-space: nowrap; vertical-align: top; }
-th:first-child, td:first-child { text-align: left; padding-left: 0; }
+figure .wide { margin: 0 0 0.4rem; }
+table { border-spacing: 0; line-height: 1.5rem; font-variant-numeric: tabular-nums; }
+caption { caption-side: top; text-align: left; padding-bottom: 0.4rem; font-weight: 600; color: var(--ink);
+  max-width: calc(100vw - 2rem); }
+th, td { padding: 0.375rem 0.8rem; text-align: right; white-space: nowrap; vertical-align: top; }
+th:first-child, td:first-child { text-align: left; padding-left: 0; position: sticky; left: 0;
+  background: var(--paper); }
+.marked td, .marked th { padding-right: 1.7rem; }
+.mark { position: absolute; margin-left: 0.25rem; font-size: 0.85em; }
 .prose td, .prose th { text-align: left; white-space: normal; min-width: 4rem; }
-.prose td:first-child { white-space: nowrap; min-width: 0; }
-thead th { border-bottom: 1.5px solid var(--ink); font-weight: 600; }
-tbody tr { border-bottom: 1px solid var(--line); }
-td small { display: block; color: var(--soft); font-size: 0.8rem; }
+.prose td:first-child, .prose th:first-child { white-space: nowrap; min-width: 0; }
+.prose b { white-space: nowrap; }
+thead th { border-bottom: 1.5px solid var(--ink); font-weight: 600; vertical-align: bottom; }
+thead th:first-child { white-space: normal; }
+td { border-bottom: 1px solid var(--line); }
+td small { display: block; color: var(--soft); font-size: 0.8rem; line-height: 1.25rem; white-space: nowrap; }
 td.dim { color: var(--soft); }
 .key { display: inline-block; width: 0.7rem; height: 0.7rem; border-radius: 50%; margin-right: 0.5rem; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.3rem 1.2rem; margin: 0; }
@@ -44,8 +53,15 @@ ul.warning { background: var(--tint); border-left: 3px solid #D55E00; padding: 0
 @media (max-width: 32rem) {
   dl { grid-template-columns: minmax(0, 1fr); gap: 0; }
   dd { margin-bottom: 0.6rem; grid-column: 1; }
-  table { font-size: 0.85rem; }
-  th, td { padding: 0.35rem 0.4rem; }
+  table { font-size: 0.85rem; line-height: 1.25rem; }
+  th, td { padding: 0.375rem 0.4rem; }
+  .marked td, .marked th { padding-right: 1.5rem; }
+  .prose thead { display: none; }
+  .prose tbody, .prose tr, .prose td, .prose td:first-child { display: block; white-space: normal; }
+  .prose td { padding: 0; border: 0; }
+  .prose tr { padding: 0.5rem 0; border-bottom: 1px solid var(--line); }
+  .prose td:first-child:not([data-label]) { float: left; margin-right: 0.6rem; }
+  .prose td[data-label]::before { content: attr(data-label) ": "; color: var(--soft); }
 }
 """
 
@@ -67,7 +83,18 @@ class Text:
     def html(self) -> str:
         """A paragraph."""
         kind = ' class="note"' if self.note else ""
-        return f"<p{kind}>{escape(self.text)}</p>"
+        return f"<p{kind}>{_text(self.text)}</p>"
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names, none of which is broken between two lines."""
+
+    names: Sequence[str]
+
+    def html(self) -> str:
+        """One after the other."""
+        return f'<p class="note"><code>{", ".join(f"<span>{escape(name)}</span>" for name in self.names)}</code></p>'
 
 
 @dataclass(frozen=True)
@@ -78,7 +105,7 @@ class Warnings:
 
     def html(self) -> str:
         """A list that stands out."""
-        return f'<ul class="warning">{"".join(f"<li>{escape(text)}</li>" for text in self.texts)}</ul>'
+        return f'<ul class="warning">{"".join(f"<li>{_text(text)}</li>" for text in self.texts)}</ul>'
 
 
 @dataclass(frozen=True)
@@ -89,9 +116,9 @@ class Drawing:
     caption: str
 
     def html(self) -> str:
-        """The drawing in the page itself."""
-        caption = escape(self.caption)
-        return f"<figure>\n{_inline(self.svg, self.caption)}\n<figcaption>{caption}</figcaption>\n</figure>"
+        """The drawing in the page itself; where the page is much narrower, it is scrolled and not shrunk."""
+        drawing = f'<div class="wide">{_inline(self.svg, self.caption)}</div>'
+        return f"<figure>\n{drawing}\n<figcaption>{_text(self.caption)}</figcaption>\n</figure>"
 
 
 @dataclass(frozen=True)
@@ -103,14 +130,17 @@ class Entry:
     bold: bool = False
     dim: bool = False
     hint: str = ""  # shown when it is pointed at
+    mark: str = ""  # beside the text, where it does not move it
 
-    def html(self) -> str:
-        """The cell."""
-        text = f"<b>{escape(self.text)}</b>" if self.bold else escape(self.text)
-        below = "".join(f"<small>{escape(line)}</small>" for line in self.below)
-        hint = f' title="{escape(self.hint)}"' if self.hint else ""
+    def html(self, label: str = "") -> str:
+        """The cell; its label stands before it where there is no room for a header."""
+        text = f"<b>{_text(self.text)}</b>" if self.bold else _text(self.text)
+        mark = f'<span class="mark">{escape(self.mark)}</span>' if self.mark else ""
+        below = "".join(f"<small>{_text(line)}</small>" for line in self.below)
         kind = ' class="dim"' if self.dim else ""
-        return f"<td{kind}{hint}>{text}{below}</td>"
+        hint = f' title="{escape(self.hint)}"' if self.hint else ""
+        label = f' data-label="{escape(label)}"' if label else ""
+        return f"<td{kind}{hint}{label}>{text}{mark}{below}</td>"
 
 
 @dataclass(frozen=True)
@@ -126,17 +156,20 @@ class Table:
 
     def html(self) -> str:
         """A table that can be scrolled where it is wider than the page."""
-        header = "".join(f'<th scope="col">{escape(name)}</th>' for name in self.header)
+        header = "".join(f'<th scope="col">{_text(name)}</th>' for name in self.header)
         rows = []
-        for i, (first, *others) in enumerate(self.rows):
+        for i, row in enumerate(self.rows):
             key = f'<span class="key" style="background: {self.colours[i]}"></span>' if self.colours else ""
-            head = first.html() if isinstance(first, Entry) else f"<td>{key}{escape(first)}</td>"
-            cells = [cell.html() if isinstance(cell, Entry) else f"<td>{escape(cell)}</td>" for cell in others]
-            rows.append(f"<tr>{head}{''.join(cells)}</tr>")
-        caption = f"<caption>{escape(self.caption)}</caption>" if self.caption else ""
+            cells = [cell if isinstance(cell, Entry) else Entry(cell) for cell in row]
+            labels = self.header if self.prose else [""] * len(cells)
+            html = "".join(cell.html(label) for cell, label in zip(cells, labels, strict=True))
+            rows.append(f"<tr>{html.replace('>', f'>{key}', 1)}</tr>")
+        marked = any(isinstance(cell, Entry) and cell.mark for row in self.rows for cell in row)
+        kinds = ["wide", *(["prose"] if self.prose else []), *(["marked"] if marked else [])]
+        caption = f"<caption>{_text(self.caption)}</caption>" if self.caption else ""
         body = f"{caption}<thead><tr>{header}</tr></thead>\n<tbody>\n" + "\n".join(rows) + "\n</tbody>"
-        note = f'<p class="note">{escape(self.note)}</p>' if self.note else ""
-        return f'<div class="wide{" prose" if self.prose else ""}"><table>{body}</table></div>\n{note}'
+        note = f'<p class="note">{_text(self.note)}</p>' if self.note else ""
+        return f'<div class="{" ".join(kinds)}"><table>{body}</table></div>\n{note}'
 
 
 @dataclass(frozen=True)
@@ -208,6 +241,11 @@ class Page:
 """
 
 
+def _text(text: str) -> str:
+    """Escaped, with the sign of a number as a minus, not a hyphen, and no line that begins with a percent sign."""
+    return re.sub(r"(?<![\w-])-(?=[0-9]|inf)", "−", escape(text)).replace(" %", "\N{NO-BREAK SPACE}%")
+
+
 def _words(command: str) -> str:
     """A command that may be broken between its words only, not at a hyphen."""
     return " ".join(f"<span>{escape(word)}</span>" for word in command.split(" "))
@@ -216,4 +254,8 @@ def _words(command: str) -> str:
 def _inline(svg: str, description: str) -> str:
     """The drawing without its XML header, in the page's own ink, described for those who cannot see it."""
     drawing = svg[svg.index("<svg") :].replace(INK.lower(), "currentColor").replace(INK, "currentColor")
-    return drawing.replace("<svg", f'<svg role="img" aria-label="{escape(description)}"', 1)
+    drawing = re.sub(r"\s*<metadata>.*?</metadata>", "", drawing, flags=re.DOTALL)
+    drawing = re.sub(r'<g id="[^"]*"', "<g", drawing)  # names that nothing refers to, and that other drawings have too
+    width = re.match(r'<svg[^>]* width="([0-9.]+pt)"', drawing)
+    size = f' style="--width: {width[1]}"' if width else ""
+    return drawing.replace("<svg", f'<svg role="img" aria-label="{escape(description)}"{size}', 1)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engram.report.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
+from engram.report.curves import add_legend
 from engram.report.statistics import stratified_bootstrap
 from engram.report.style import D3QN, Look
 from engram.typing import Array
@@ -34,8 +35,10 @@ def score_by_size(panels: Sequence[Panel], looks: Mapping[str, Look], *, y_label
                 shift = 1.012 ** (number - len(panel.scores) / 2)  # so that intervals do not cover one another
                 intervals = [stratified_bootstrap(_mean, [by_size[size]], repetitions=2_000) for size in sizes]
                 means = np.array([each.estimate for each in intervals])
-                colour = looks[name].colour
-                axes.plot(sizes * shift, means, color=colour, marker="o", markersize=3.5, linewidth=1.5)
+                colour, style = looks[name].colour, looks[name].linestyle
+                axes.plot(
+                    sizes * shift, means, color=colour, linestyle=style, marker="o", markersize=3.5, linewidth=1.5
+                )
                 bounds = [[m - i.low, i.high - m] for m, i in zip(means, intervals, strict=True) if np.isfinite(i.low)]
                 if len(bounds) == len(sizes):
                     axes.errorbar(
@@ -70,21 +73,32 @@ def boxes(panels: Sequence[Panel], looks: Mapping[str, Look], *, y_label: str) -
                         artist.set(color=looks[name].colour, linewidth=1.2)
                 for box in drawn["boxes"]:
                     box.set(facecolor=mpl.colors.to_rgba(looks[name].colour, 0.25))
-            axes.set_xticks(range(len(sizes)), [f"{size:,}{'*' if size in panel.empty else ''}" for size in sizes])
-            axes.set_xlabel("Entries per action")
+            _name_sizes(axes, panel, range(len(sizes)), sizes)
         grid[0].set_ylabel(y_label)
         _legend(figure, panels, looks)
     return figure
 
 
 def memory_needed(panels: Sequence[Panel], looks: Mapping[str, Look], *, x_label: str) -> Figure:
-    """The smallest memory with which a strategy's mean score reaches a level; a line ends where none does."""
+    """The smallest memory with which a strategy's mean score reaches a level; a line ends where none does.
+
+    Dots at both ends: a strategy that is best at its smallest size has a line of no length.
+    """
     with mpl.rc_context(STYLE):
         figure, grid = _panels(panels, sharey=True)
         for axes, panel in zip(grid, panels, strict=True):
             for name, by_size in panel.scores.items():
                 levels, needed = needed_memory({size: float(scores.mean()) for size, scores in by_size.items()})
-                axes.plot(levels, needed, color=looks[name].colour, linewidth=1.8)
+                look = looks[name]
+                axes.plot(
+                    *(levels, needed),
+                    color=look.colour,
+                    linestyle=look.linestyle,
+                    linewidth=1.8,
+                    marker="o",
+                    markersize=3.5,
+                    markevery=[0, LEVELS - 1],
+                )
             axes.set_yscale("log")
             axes.set_xlabel(x_label)
             axes.set_yticks(sorted({size for by_size in panel.scores.values() for size in by_size}))
@@ -139,12 +153,17 @@ def _baseline(axes: Axes, panel: Panel) -> None:
 def _sizes_below(axes: Axes, panel: Panel) -> None:
     sizes = sorted({size for by_size in panel.scores.values() for size in by_size})
     axes.set_xscale("log")
-    axes.set_xticks(sizes, [f"{size:,}{'*' if size in panel.empty else ''}" for size in sizes], rotation=45)
+    _name_sizes(axes, panel, sizes, sizes)
     axes.xaxis.set_minor_locator(mpl.ticker.NullLocator())
+
+
+def _name_sizes(axes: Axes, panel: Panel, places: Sequence[int], sizes: Sequence[int]) -> None:
+    """Aslant, as many sizes are large numbers; a star where no table ever filled."""
+    names = [f"{size:,}{'*' if size in panel.empty else ''}" for size in sizes]
+    axes.set_xticks(places, names, rotation=40, ha="right", rotation_mode="anchor")
     axes.set_xlabel("Entries per action")
 
 
 def _legend(figure: Figure, panels: Sequence[Panel], looks: Mapping[str, Look]) -> None:
-    names = list(dict.fromkeys(name for panel in panels for name in panel.scores))
-    lines = [mpl.lines.Line2D([], [], color=looks[name].colour, linewidth=2) for name in names]
-    figure.legend(lines, names, loc="outside upper center", ncols=min(len(names), 6), frameon=False)
+    add_legend(figure, {name for panel in panels for name in panel.scores}, looks)
+    figure.align_xlabels()

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from engram.agents import NAMES
 from engram.report import page, sizes
 from engram.report.canvas import Figure, save
 from engram.report.claims import CLAIMS, Claim, Evidence
 from engram.report.claims.evidence import Cell
-from engram.report.claims.rules import name_of
+from engram.report.claims.rules import FAILS, HOLDS, OPEN, name_of
 from engram.report.curves import BAND, Curve, curve_grid, learning_curves
 from engram.report.published import PAPER
 from engram.report.style import D3QN, Look, label, looks
@@ -26,6 +27,8 @@ from engram.training.folder import LAST_EVALUATIONS
 from engram.typing import Array
 
 EPISODIC = ("mfec", "nec")
+MARKS = {HOLDS: "✓", FAILS: "✗", OPEN: "?"}  # told apart without colours
+FEW = 10  # missing runs that are named at once
 PROTOCOL = f"A run's score is the mean return of its last {LAST_EVALUATIONS} evaluations, each of ten greedy episodes."
 
 
@@ -49,9 +52,9 @@ class StudyReport:
 
     @cached_property
     def runs(self) -> dict[Cell, list[str]]:
-        """Ids of the finished runs, by cell, in order of their seeds."""
+        """Ids of the finished runs, by cell, in order of their seeds. Variants of a study are left out."""
         found: dict[Cell, list[str]] = {}
-        for row in self.results.runs.sort("seed").iter_rows(named=True):
+        for row in self.results.runs.filter(pl.col("variant") == "").sort("seed").iter_rows(named=True):
             found.setdefault(Cell(row["env"], row["agent"], row["strategy"], row["capacity"]), []).append(row["run"])
         return found
 
@@ -104,9 +107,10 @@ class StudyReport:
         missing = self.results.missing
         if not missing:
             return []
-        shown = ", ".join(missing[:10]) + (", …" if len(missing) > 10 else "")
-        text = f"{len(missing)} of {len(self.results.declared)} runs are missing, and their cells say so: {shown}"
-        return [page.Warnings([text])]
+        text = f"{len(missing)} of {len(self.results.declared)} runs are missing, and their cells say so."
+        names = page.Names(missing)
+        shown = names if len(missing) <= FEW else page.Folded("Which runs are missing", [names])
+        return [page.Warnings([text]), shown]
 
     def summary(self) -> list[str]:
         """What came out, in sentences."""
@@ -116,20 +120,26 @@ class StudyReport:
         for env in self.envs:
             for block in self.blocks(env):
                 sizes_ = [size for size in block.sizes if block.filled(size)]
-                best = {size: name for size in sizes_ if (name := block.best(size)) is not None}
-                firsts = {name: [size for size in best if best[size] == name] for name in block.strategies}
-                told = [
-                    f"{name} at {', '.join(f'{size:,}' for size in where)}" for name, where in firsts.items() if where
-                ]
+                firsts = {name: [size for size in sizes_ if name in block.best(size)] for name in block.strategies}
+                told = [f"{name} at {_listed(where)}" for name, where in firsts.items() if where]
                 where = f"{name_of(env)}, {NAMES[block.agent]}" if len(self.envs) > 1 else NAMES[block.agent]
                 if told:
-                    sentences.append(f"{where}: the highest mean score has {'; '.join(told)}.")
+                    sentences.append(f"{where}, highest mean score by entries per action: {'; '.join(told)}.")
         return sentences
 
     def claims(self) -> list[page.Block]:
         """What became of the claims that this study can decide."""
         mine = [claim for claim in CLAIMS if self.results.study in claim.studies]
-        return [page.Section("The paper's claims", claims_blocks(mine, self.evidence))] if mine else []
+        if not mine:
+            return []
+        blocks = claims_blocks(mine, self.evidence)
+        wider = [claim for claim in mine if len(claim.studies) > 1]
+        if wider:
+            studies = dict.fromkeys(name for claim in wider for name in claim.studies)
+            numbers, folders = (", ".join(str(claim.number) for claim in wider), " ".join(f"runs/{n}" for n in studies))
+            text = f"Decided here from one study of several: {numbers}. From all of them: engram claims {folders}"
+            blocks.append(page.Text(text, note=True))
+        return [page.Section("The paper's claims", blocks)]
 
     def tables(self, env: str) -> list[page.Block]:
         """Ours beside theirs, intervals, and who beats whom."""
@@ -162,7 +172,7 @@ class StudyReport:
                 for run in self.runs.get(Cell(block.env, block.agent, name, size), ()):
                     last = frame.filter(frame["run"] == run).tail(LAST_EVALUATIONS)["training_return"].drop_nulls()
                     means += [last.mean()] if len(last) else []
-                row.append(score_text(np.array(means)) if means else "–")
+                row.append(score_text(np.array(means), block.digits) if means else "–")
             rows.append(row)
         caption = f"{NAMES[block.agent]}: mean return of training episodes (ε-greedy) over the same time as the score"
         return page.Table(["entries per action", *block.strategies], rows, caption)
@@ -249,11 +259,13 @@ class StudyReport:
         facts = made_facts(calls)
         steps = {f"{NAMES[p['agent']]} {p['steps']:,} steps" for p in self.results.declared.values()}
         facts["Training"] = [", ".join(sorted(steps))]
-        rows = [
-            [name_of(cell.env), NAMES[cell.agent], cell.strategy or "–", f"{cell.capacity or 0:,}", ", ".join(runs)]
-            for cell, runs in self.runs.items()
-        ]
-        listed = page.Table(["environment", "agent", "strategy", "entries", "runs"], rows, prose=True)
+        rows: list[list[str | page.Entry]] = []
+        columns = ["env", "agent", "strategy", "capacity", "variant"]
+        for (env, agent, strategy, capacity, variant), runs in self.results.runs.group_by(columns, maintain_order=True):
+            memory = [] if capacity is None else [str(strategy), f"{capacity:,}"]
+            place = [name_of(str(env)), NAMES[str(agent)], *memory, *([str(variant)] if variant else [])]
+            rows.append([", ".join(place), page.Entry("", runs.sort("seed")["run"].to_list())])
+        listed = page.Table(["cell", "runs"], rows, prose=True)
         commands = list(dict.fromkeys(call["command"] for call in calls))
         return page.Section(
             "How it was made",
@@ -284,7 +296,7 @@ class StudyReport:
             ]
             writer.writerow(
                 [*cell, len(scores), *(f"{value:.4f}" if value != "" else "" for value in numbers), filled]
-                + (["", "", ""] if theirs is None else [theirs.mean, theirs.std, differs(scores, theirs).strip()])
+                + (["", "", ""] if theirs is None else [theirs.mean, theirs.std, differs(scores, theirs)])
                 + [" ".join(runs)]
             )
         return text.getvalue()
@@ -294,12 +306,18 @@ def _title(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
+def _listed(sizes: Sequence[int]) -> str:
+    *first, last = (f"{size:,}" for size in sizes)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def claims_blocks(claims: Sequence[Claim], evidence: Evidence) -> list[page.Block]:
     """A table of verdicts, and the rules behind them."""
     rows: list[list[str | page.Entry]] = []
     for claim in claims:
         verdict = claim.decide(evidence)
-        rows.append([str(claim.number), claim.text, page.Entry(verdict.word, bold=True), verdict.why])
+        word = page.Entry(f"{MARKS[verdict.word]} {verdict.word}", bold=True)
+        rows.append([str(claim.number), claim.text, word, verdict.why])
     table = page.Table(["", "claim", "verdict", "because"], rows, prose=True)
     rules = page.Table(
         ["", "rule"],

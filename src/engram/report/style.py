@@ -6,7 +6,7 @@ those chosen show on white and on black. A variant of a strategy keeps its hue a
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from engram.memory.strategies import STRATEGIES
 
@@ -31,6 +31,11 @@ class Look:
 
     colour: str  # "#rrggbb"
     dashes: tuple[float, ...] = ()  # on and off, in line widths; none: a solid line
+
+    @property
+    def linestyle(self) -> Literal["solid"] | tuple[float, tuple[float, ...]]:
+        """As matplotlib has it."""
+        return (0, self.dashes) if self.dashes else "solid"
 
 
 D3QN = Look("#666666", (1.2, 1.2))  # the agent without a memory

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -24,7 +25,8 @@ THEIRS = (
     "paper's beyond the 95 % interval (Welch, each cell by itself)."
 )
 LEGEND = (
-    "Mean ± standard deviation (ddof 1) over seeds of the runs' scores; bold: the highest mean of its row."
+    "Mean ± standard deviation (ddof 1) over seeds of the runs' scores; bold: the highest mean of its row, if none is "
+    "missing."
     f"{THEIRS} {UNFILLED}: no table ever filled, so no strategy had anything to forget."
 )
 
@@ -57,23 +59,33 @@ class Block:
         """Whether any table of that size ever filled."""
         return self.evidence.filled(self.env, self.agent, size)
 
-    def best(self, size: int) -> str | None:
-        """The strategy with the highest mean."""
-        means = {name: float(cells[size].mean()) for name, cells in self.there().items() if size in cells}
-        return max(means, key=lambda name: means[name]) if len(means) > 1 else None
+    def best(self, size: int) -> tuple[str, ...]:
+        """The strategies with the highest mean: none, if a strategy's runs are missing or all have the same."""
+        there = [self.scores(name, size) for name in self.strategies]
+        means = [float(scores.mean()) for scores in there if scores is not None]
+        if len(means) < len(there) or max(means) == min(means):
+            return ()
+        return tuple(name for name, mean in zip(self.strategies, means, strict=True) if mean == max(means))
+
+    @cached_property
+    def digits(self) -> int:
+        """After the point, the same in all cells."""
+        scores = [each for cells in self.there().values() for each in cells.values()]
+        return digits_for(np.concatenate(scores)) if scores else 0
 
     def beside_theirs(self, caption: str) -> Table:
         """Scores, with the paper's below where it prints any."""
         rows: list[list[str | Entry]] = []
         for size in self.sizes:
-            best = self.best(size) if self.filled(size) else None
-            cells = [self._entry(name, size, bold=name == best) for name in self.strategies]
+            best = self.best(size) if self.filled(size) else ()
+            cells = [self._entry(name, size, bold=name in best) for name in self.strategies]
             rows.append([f"{size:,}", *cells])
         return Table(["entries per action", *self.strategies], rows, caption)
 
     def _entry(self, strategy: str, size: int, *, bold: bool) -> Entry:
         cell = Cell(self.env, self.agent, strategy, size)
-        return entry(self.scores(strategy, size), cell, self.runs.get(cell, ()), bold=bold, filled=self.filled(size))
+        scores, runs, filled = self.scores(strategy, size), self.runs.get(cell, ()), self.filled(size)
+        return entry(scores, cell, runs, bold=bold, filled=filled, digits=self.digits)
 
     def intervals(self, caption: str) -> Table:
         """Interquartile means with stratified bootstrap intervals."""
@@ -82,10 +94,10 @@ class Block:
             cells = []
             for name in self.strategies:
                 scores = self.scores(name, size)
-                cells.append("missing" if scores is None else interval_text(robust_mean([scores])))
+                cells.append("missing" if scores is None else interval_text(robust_mean([scores]), self.digits))
             rows.append([f"{size:,}", *cells])
-        every = [robust_mean([each for size, each in cells.items() if self.filled(size)]) for cells in self._filled()]
-        rows.append(["all that filled", *map(interval_text, every)])
+        every = [robust_mean(list(cells.values())) for cells in self._filled()]
+        rows.append(["all that filled", *(interval_text(each, self.digits) for each in every)])
         return Table(["entries per action", *self.strategies], rows, caption)
 
     def _filled(self) -> list[dict[int, Array]]:
@@ -111,15 +123,23 @@ class Block:
         return Table(["", *(f"> {name}" for name in self.strategies)], rows, caption)
 
 
-def entry(scores: Array | None, cell: Cell, runs: Sequence[str], *, bold: bool = False, filled: bool = True) -> Entry:
+def entry(
+    scores: Array | None,
+    cell: Cell,
+    runs: Sequence[str],
+    *,
+    bold: bool = False,
+    filled: bool = True,
+    digits: int | None = None,
+) -> Entry:
     """A cell: ours, and below it theirs."""
     paper, rerun = PAPER.get(cell), RERUN.get(cell)
     below = [f"{name}{score.mean:g} ± {score.std:g}" for name, score in (("", paper), ("rerun ", rerun)) if score]
     hint = "runs: " + ", ".join(runs) if runs else ""
     if scores is None:
         return Entry("missing", below, dim=True, hint=hint)
-    mark = f" {UNFILLED}" if not filled else ""
-    return Entry(score_text(scores) + differs(scores, paper) + mark, below, bold, not filled, hint)
+    mark = differs(scores, paper) + ("" if filled else UNFILLED)
+    return Entry(score_text(scores, digits), below, bold, not filled, hint, mark)
 
 
 def differs(scores: Array, theirs: Score | None) -> str:
@@ -127,7 +147,7 @@ def differs(scores: Array, theirs: Score | None) -> str:
     if theirs is None or len(scores) < 2:
         return ""
     gap = difference_from(scores, theirs.mean, theirs.std, theirs.seeds)
-    return f" {ABOVE}" if gap.above(0) else f" {BELOW}" if gap.below(0) else ""
+    return ABOVE if gap.above(0) else BELOW if gap.below(0) else ""
 
 
 def robust_mean(strata: Sequence[Array]) -> Interval | None:
@@ -136,13 +156,14 @@ def robust_mean(strata: Sequence[Array]) -> Interval | None:
 
 
 def digits_for(scores: Array) -> int:
-    """Two places for returns between −1 and 1, none for larger ones."""
-    return 2 if float(np.max(np.abs(scores))) <= 2 else 0
+    """Two places for returns between −1 and 1, one below 100, none for larger ones."""
+    largest = float(np.max(np.abs(scores)))
+    return 2 if largest <= 1 else 1 if largest < 100 else 0
 
 
-def score_text(scores: Array) -> str:
+def score_text(scores: Array, digits: int | None = None) -> str:
     """Mean ± standard deviation; a single seed has none."""
-    digits = digits_for(scores)
+    digits = digits_for(scores) if digits is None else digits
     mean = f"{_zero(float(scores.mean()), digits):.{digits}f}"
     return mean if len(scores) == 1 else f"{mean} ± {float(scores.std(ddof=1)):.{digits}f}"
 

@@ -6,10 +6,13 @@ from pathlib import Path
 
 from engram.report.claims import Evidence
 from engram.report.forgetting import ForgettingReport
+from engram.report.open import OpenReport
 from engram.report.stream import StreamReport, read_stream
 from engram.report.study import StudyReport
 from engram.studies.folder import StudyFolder
 from engram.studies.store import Results
+
+KINDS = {"forgetting": ForgettingReport, "open": OpenReport}
 
 
 def write_report(folder: Path, out: Path) -> Path:
@@ -17,8 +20,7 @@ def write_report(folder: Path, out: Path) -> Path:
     name = StudyFolder(folder).name
     if name == "stream":
         return StreamReport(folder, out).write()
-    kind = ForgettingReport if name == "forgetting" else StudyReport
-    return kind(Results.read(folder), out).write()
+    return KINDS.get(name, StudyReport)(Results.read(folder), out).write()
 
 
 def read_evidence(folders: Sequence[Path]) -> Evidence:

@@ -10,11 +10,9 @@ Importing this module needs the `ray` extra.
 import logging
 import os
 import pickle
-import signal
 import socket
 import sys
 import sysconfig
-import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -140,11 +138,11 @@ def _write(run: Run, files: dict[str, bytes], folder: RunFolder) -> dict[str, An
     """Write down what came back as if the run had taken place here, `result.json` last; return the result."""
     if files["config.json"] != as_json(run.to_json()).encode():
         raise ClusterError(f"the node has made another config of {run.id}; install the same version of Engram there")
-    folder.claim(run)  # or it is another's, and nothing is written to it, not even a lock
+    folder.claim(run)  # which writes config.json; or it is another's, and nothing is written, not even a lock
     with FolderLock(folder.path):
         for left in list_files(folder.path, ".*.part"):  # by a process that was killed
             remove(left)
-        for name in COPIED:
+        for name in COPIED[1:]:
             write_atomically(folder.path / name, files[name])
         Checkpoints(folder.path, run.id).clear()  # of the same run, when it was to take place here
     return folder.result
@@ -182,7 +180,6 @@ def connection(address: str) -> Iterator[None]:
         return
     if address not in ("auto", "local"):
         _knock(address)
-    handler = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(
             address,
@@ -190,16 +187,15 @@ def connection(address: str) -> Iterator[None]:
             log_to_driver=False,
             logging_level=logging.ERROR,
         )
-    except (OSError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         raise ClusterError(
-            f"cannot use Ray at {address!r}: {error}; `ray start --head` starts a cluster, `local` does without one"
+            f"cannot use Ray at {address!r}: {error}; does it run there (ray start --head), in this version? "
+            "If it asks for a token, set RAY_AUTH_MODE=token here too. `local` needs no cluster"
         ) from error
     try:
         yield
     finally:
         ray.shutdown()  # which ends a Ray that was started here, and lets go of any other
-        if handler is not None and threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, handler)  # Ray has put its own in the place
 
 
 def _knock(address: str) -> None:
@@ -210,9 +206,7 @@ def _knock(address: str) -> None:
     except ValueError:  # the port is no number
         host = port = None
     if host is None or port is None:
-        raise InvalidInputError(
-            f"the address of a cluster is auto, local, HOST:PORT or ray://HOST:PORT, got {address!r}"
-        )
+        raise InvalidInputError(f"a cluster's address is auto, local, HOST:PORT or ray://HOST:PORT, got {address!r}")
     try:
         socket.create_connection((host, port), timeout=CONNECT_SECONDS).close()
     except OSError as error:

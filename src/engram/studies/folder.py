@@ -12,7 +12,7 @@ from typing import Any
 from engram.errors import RunFolderError
 from engram.studies.grid import Study
 from engram.training.disk import make_folder, told, write_atomically
-from engram.training.folder import RunFolder, as_json, machine
+from engram.training.folder import RunFolder, machine
 from engram.training.run import Run
 
 COPIED = ("config.json", "progress.jsonl", "meta.json", "model.safetensors", "result.json")  # in this order
@@ -54,9 +54,11 @@ class StudyFolder:
                     f"{self.path} holds the study {read['study']!r}, not {study.name!r}; choose another with --out"
                 )
             known = read["runs"]
-        known |= {run.id: _place(run) for run in runs}
-        content = {"study": study.name, "title": study.title, "runs": known}
-        write_atomically(self._study, as_json(content).encode())
+        variants = study.variants()
+        known |= {run.id: {**_place(run), "variant": variants.get(run.id, "")} for run in runs}
+        lines = ",\n".join(f"    {json.dumps(run_id)}: {json.dumps(place)}" for run_id, place in known.items())
+        head = f'{{\n  "study": {json.dumps(study.name)},\n  "title": {json.dumps(study.title)},\n  "runs": {{\n'
+        write_atomically(self._study, f"{head}{lines}\n  }}\n}}\n".encode())
 
     def take_from(self, others: Iterable[Path], runs: Sequence[Run]) -> int:
         """Copy finished runs from other studies' folders; a run of the same id is the same run. Say how many."""

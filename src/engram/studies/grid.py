@@ -28,6 +28,8 @@ class Grid:
     sizes: Sequence[int] = ()  # capacities, in entries per action
     settings: Mapping[str, Any] = field(default_factory=dict)  # that differ from the paper's
     evaluation_interval_steps: int = 500
+    evaluation_epsilon: float = 0.0
+    variant: str = ""  # what differs from the rest of the study
 
     def runs(self) -> list[Run]:
         """All of them."""
@@ -44,6 +46,7 @@ class Grid:
             get_agent(self.agent).Config.from_settings(settings),
             self.steps,
             self.evaluation_interval_steps,
+            evaluation_epsilon=self.evaluation_epsilon,
         )
 
     def quick(self) -> Self:
@@ -62,6 +65,10 @@ class Study:
     def runs(self) -> list[Run]:
         """All of them, each once."""
         return list({run.id: run for grid in self.grids for run in grid.runs()}.values())
+
+    def variants(self) -> dict[str, str]:
+        """By run id, what differs from the rest of the study; runs in which nothing does are left out."""
+        return {run.id: grid.variant for grid in self.grids if grid.variant for run in grid.runs()}
 
     def quick(self) -> Self:
         """A taste of it, in minutes."""

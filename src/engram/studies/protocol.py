@@ -5,6 +5,7 @@ off Atari and the rooms' sizes and steps are ours: the paper prints none.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from engram.envs.atari import GAMES
 from engram.studies.grid import Grid, Study
@@ -47,6 +48,20 @@ def atari(game: str) -> tuple[Grid, ...]:
     )
 
 
+def what_is_left_open(env: str, family: Family, sizes: Sequence[int], *, steps: int) -> tuple[Grid, ...]:
+    """MFEC as the study of the paper has it, and with one choice at a time made the other way."""
+    plain = Grid("mfec", env, family, steps, range(5), PAPER, sizes)
+    return (
+        plain,
+        replace(plain, variant="mean kernel", settings={"kernel": "mean"}),
+        replace(plain, variant="ties to the first action", settings={"ties": "first"}),
+        replace(plain, variant="duplicates stored", settings={"duplicates": True}),
+        replace(plain, variant="evaluation every 250 steps", evaluation_interval_steps=250),
+        replace(plain, variant="evaluation every 1,000 steps", evaluation_interval_steps=1_000),
+        replace(plain, variant="evaluation with ε = 0.05", evaluation_epsilon=0.05),
+    )
+
+
 STUDIES = {
     study.name: study
     for study in (
@@ -83,6 +98,15 @@ STUDIES = {
                 *forgetting("Acrobot-v1", "classic", (50, 150, 500, 3000)),
                 *forgetting("engram/OpenRoom-v0", "rooms", (10, 25, 50, 100)),
                 *forgetting("engram/FourRoom-v0", "rooms", (10, 25, 50, 100)),
+            ),
+        ),
+        Study(
+            "open",
+            "What the paper leaves open, and what it changes",
+            (
+                *what_is_left_open("CartPole-v1", "classic", (50, 500), steps=15_000),
+                *what_is_left_open("Acrobot-v1", "classic", (150,), steps=20_000),
+                *what_is_left_open("engram/OpenRoom-v0", "rooms", (25, 50), steps=20_000),
             ),
         ),
     )

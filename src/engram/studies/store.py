@@ -49,6 +49,7 @@ class Results:
     evaluations: pl.DataFrame  # one row per evaluation, as SCHEMA says
     declared: dict[str, dict[str, Any]]  # the study's runs by id, and where each stands in its tables
     calls: list[dict[str, Any]]  # how they were made
+    folder: Path | None = None  # from which it was read
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -64,7 +65,7 @@ class Results:
                 evaluations = pl.read_parquet(path / TABLE)
         if dict(evaluations.schema) != SCHEMA:
             raise RunFolderError(f"{path / TABLE} is not a table of evaluations; export it again from the runs")
-        return cls(study["study"], study["title"], evaluations, places, folder.calls())
+        return cls(study["study"], study["title"], evaluations, places, folder.calls(), path)
 
     @property
     def runs(self) -> pl.DataFrame:
@@ -79,9 +80,16 @@ class Results:
 
     def export(self, folder: Path) -> None:
         """Write the table as Parquet and CSV, and what else `read` needs."""
-        ordered = self.evaluations
-        write_atomically(folder / TABLE, _parquet(ordered))
-        write_atomically(folder / "evaluations.csv", ordered.write_csv().encode())
+        if self.folder is not None and folder.resolve() != self.folder.resolve():
+            if (there := StudyFolder(folder).name) not in ("none", self.study):
+                raise RunFolderError(
+                    f"{folder} holds the study {there!r}, not {self.study!r}; choose another with --out"
+                )
+            for name in ("study.json", "calls.jsonl"):
+                if (self.folder / name).exists():
+                    write_atomically(folder / name, (self.folder / name).read_bytes())
+        write_atomically(folder / TABLE, _parquet(self.evaluations))
+        write_atomically(folder / "evaluations.csv", self.evaluations.write_csv().encode())
 
 
 def read_evaluations(path: Path | str) -> pl.DataFrame:

@@ -1,5 +1,6 @@
 """A study while it runs, for people: a table that fills in, or plain lines where there is no terminal."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import monotonic
@@ -7,6 +8,7 @@ from types import TracebackType
 from typing import Self
 
 import numpy as np
+from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
@@ -96,17 +98,21 @@ class Watch:
 
     def table(self) -> Table:
         """Mean ± standard deviation over the seeds done so far, and how many those are."""
-        table = Table(caption="mean ± standard deviation over the seeds (their number, where not all are done)")
-        for name in ("environment", "agent", "entries per action"):
-            table.add_column(name, justify="left" if name != "entries per action" else "right")
+        table = Table(
+            box=box.SIMPLE_HEAD,
+            padding=(0, 1),
+            caption="mean ± standard deviation over seeds; in brackets how many, where not all are done",
+            caption_justify="left",
+        )
+        several = len({run.env for run in self.runs}) > 1
+        for name in ("environment", "agent", "entries")[not several :]:
+            table.add_column(name, justify="right" if name == "entries" else "left", no_wrap=True)
         for name in self._columns:
-            table.add_column(name, justify="right")
-        seeds = {(_row(run), _column(run)): 0 for run in self.runs}
-        for run in self.runs:
-            seeds[_row(run), _column(run)] += 1
+            table.add_column(name, justify="right", no_wrap=True)
+        wanted = Counter((_row(run), _column(run)) for run in self.runs)
         for row, cells in self.scores.items():
-            texts = [_cell(cells.get(name, []), seeds.get((row, name), 0)) for name in self._columns]
-            table.add_row(*row, *texts)
+            texts = [_cell(cells.get(name, []), wanted[row, name]) for name in self._columns]
+            table.add_row(*row[not several :], *texts)
         return table
 
     def picture(self) -> RenderableType:

@@ -25,24 +25,27 @@ class Predictor(Protocol):
 
 
 def play_episodes(
-    agent: Predictor, envs: list[Env], episodes: int, *, seed: int, deterministic: bool = True
+    agent: Predictor, envs: list[Env], episodes: int, *, seed: int, deterministic: bool = True, epsilon: float = 0.0
 ) -> tuple[list[float], list[int]]:
     """Returns and lengths of the episodes, in order of their number.
 
     Each environment plays one episode after the other; all take their steps together, so that the agent sees
-    a batch. Episode i always begins from the same seed, so the result does not depend on how many
-    environments there are.
+    a batch. Episode i always begins from the same seed, and with ε > 0 takes its random actions from it too, so the
+    result does not depend on how many environments there are.
     """
     returns, lengths = [0.0] * episodes, [0] * episodes
     playing: dict[int, int] = {}  # environment → its episode
     observations: dict[int, Any] = {}
+    dice: dict[int, np.random.Generator] = {}
     begun = 0
 
     def begin(i: int) -> None:
         nonlocal begun
         if begun < episodes:
             playing[i] = begun
-            observations[i], _ = envs[i].reset(seed=reset_seed(seed, "evaluation", begun))
+            start = reset_seed(seed, "evaluation", begun)
+            observations[i], _ = envs[i].reset(seed=start)
+            dice[i] = np.random.default_rng(start)
             begun += 1
 
     for i in range(len(envs)):
@@ -52,6 +55,8 @@ def play_episodes(
         batch = np.stack([observations[i] for i in running])
         actions, _ = agent.predict(batch, deterministic=deterministic)
         for i, action in zip(running, actions.tolist(), strict=True):
+            if epsilon and dice[i].random() < epsilon:
+                action = int(dice[i].choice(_actions(envs[i])))  # noqa: PLW2901
             observations[i], reward, terminated, truncated, _ = envs[i].step(action)
             returns[playing[i]] += float(reward)
             lengths[playing[i]] += 1
@@ -59,6 +64,12 @@ def play_episodes(
                 del playing[i]
                 begin(i)
     return returns, lengths
+
+
+def _actions(env: Env) -> range:
+    """What the environment calls its actions."""
+    first, count = int(env.action_space.start), int(env.action_space.n)  # type: ignore[attr-defined]
+    return range(first, first + count)
 
 
 @overload
@@ -117,11 +128,11 @@ def evaluate_policy(
 
 
 def with_evaluations(
-    events: Iterable[Event], agent: Predictor, envs: list[Env], *, every: int, episodes: int
+    events: Iterable[Event], agent: Predictor, envs: list[Env], *, every: int, episodes: int, epsilon: float = 0.0
 ) -> Iterator[Event]:
     """The same events, with an evaluation after every `every` steps exactly."""
     for event in events:
         if isinstance(event, Step) and event.step % every == 0:
-            returns, lengths = play_episodes(agent, envs, episodes, seed=agent.seed)
+            returns, lengths = play_episodes(agent, envs, episodes, seed=agent.seed, epsilon=epsilon)
             yield Evaluation(event.step, tuple(returns), tuple(lengths))
         yield event

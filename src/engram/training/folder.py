@@ -106,7 +106,7 @@ class RunFolder:
         with told("read", self.path):
             if self._config.exists():
                 theirs = self._config.read_text()
-                if theirs == as_json(run.to_json()):
+                if _describes(theirs, run):
                     return True
                 raise RunFolderError(
                     f"{self.path} already holds another run ({_id_in(theirs)}; this one is {run.id}); "
@@ -201,6 +201,17 @@ def _result(agent: Agent, scores: list[float]) -> dict[str, Any]:
     if hasattr(agent, "memory"):
         result["memory_size"] = agent.memory.size.tolist()
     return result
+
+
+def _describes(config: str, run: Run) -> bool:
+    """Whether a config is this run's. It may be older than settings that were added later and are at their default."""
+    ours = run.to_json()
+    try:
+        theirs = json.loads(config)
+        same_settings = theirs.pop("settings").items() <= ours.pop("settings").items()
+        return bool(same_settings and theirs["id"] == run.id and theirs.items() <= ours.items())
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return False
 
 
 def _id_in(config: str) -> str:

@@ -27,11 +27,13 @@ class Run:
     steps: int = 15_000
     evaluation_interval_steps: int = 500
     evaluation_episodes: int = 10
+    evaluation_epsilon: float = 0.0  # probability of a random action in evaluations
 
     def __post_init__(self) -> None:
         checks.one_of("agent", self.agent, NAMES)
         for name in ("steps", "evaluation_interval_steps", "evaluation_episodes"):
             checks.at_least(name, getattr(self, name), 1)
+        checks.within("evaluation_epsilon", self.evaluation_epsilon, 0, 1)
 
     def to_json(self) -> dict[str, Any]:
         """Every setting, defaults included, as plain data."""
@@ -70,6 +72,7 @@ class Run:
                 envs,
                 every=self.evaluation_interval_steps,
                 episodes=self.evaluation_episodes,
+                epsilon=self.evaluation_epsilon,
             )
         finally:
             for env in envs:
@@ -87,5 +90,5 @@ def run_from_json(config: dict[str, Any]) -> Run:
     if "strategy" in settings:
         settings["strategy"] = strategy_from_json(settings["strategy"], None)
     agent = config["agent"]
-    plain = {name: config[name] for name in ("steps", "evaluation_interval_steps", "evaluation_episodes")}
+    plain = {field.name: config[field.name] for field in fields(Run)[3:] if field.name in config}
     return Run(agent, config["env"], get_agent(agent).Config.from_settings(settings), **plain)

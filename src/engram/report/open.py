@@ -1,0 +1,69 @@
+"""What the paper leaves open: one choice at a time made the other way, beside the runs in which none is."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import polars as pl
+
+from engram.agents import NAMES
+from engram.report import page
+from engram.report.claims.evidence import Evidence
+from engram.report.claims.rules import name_of
+from engram.report.statistics import difference, pooled_difference
+from engram.report.study import PROTOCOL, StudyReport
+from engram.report.tables import ABOVE, BELOW, interval_text, score_text
+from engram.studies.store import Results
+
+
+class OpenReport(StudyReport):
+    """The report of a study with variants."""
+
+    @cached_property
+    def variants(self) -> dict[str, Evidence]:
+        """The results of each variant; the first, without a name, is the protocol as it stands."""
+        places = self.results.declared
+        found = {}
+        for name in dict.fromkeys(place["variant"] for place in places.values()):
+            frame = self.results.evaluations.filter(pl.col("variant") == name).with_columns(variant=pl.lit(""))
+            mine = {run: place for run, place in places.items() if place["variant"] == name}
+            found[name] = Evidence([Results(self.results.study, "", frame, mine, [])])
+        return found
+
+    def summary(self) -> list[str]:
+        """What the study is."""
+        return [
+            f"{self.results.runs.height} runs of MFEC. {PROTOCOL} Each row changes one thing that the paper does not "
+            "say; everything else stays as it is in the other studies."
+        ]
+
+    def environment(self, env: str) -> list[page.Block]:
+        """A table per memory size: variants down, strategies across; and what each changes in the mean."""
+        blocks: list[page.Block] = []
+        for block in self.blocks(env):
+            for size in block.sizes:
+                caption = f"{NAMES[block.agent]}, {size:,} entries per action"
+                rows = [self._row(name, env, block.agent, size, block.strategies) for name in self.variants]
+                blocks.append(page.Table(["", *block.strategies, "mean change"], rows, caption))
+        note = (
+            f"Mean ± standard deviation over seeds. {ABOVE} {BELOW}: above or below the first row beyond the 95 % "
+            "interval (Welch, each cell by itself). Mean change: over strategies, with its 95 % interval."
+        )
+        return [page.Section(name_of(env), [*blocks, page.Text(note, note=True)])]
+
+    def _row(self, name: str, env: str, agent: str, size: int, strategies: Sequence[str]) -> list[str | page.Entry]:
+        cells: list[str | page.Entry] = [name or "as in the other studies"]
+        pairs = []
+        for strategy in strategies:
+            ours = self.variants[name].scores(env, agent, strategy, size)
+            plain = self.variants[""].scores(env, agent, strategy, size)
+            if ours is None:
+                cells.append(page.Entry("missing", dim=True))
+                continue
+            mark = ""
+            if name and plain is not None:
+                gap = difference(ours, plain)
+                mark = f" {ABOVE}" if gap.above(0) else f" {BELOW}" if gap.below(0) else ""
+                pairs.append((ours, plain))
+            cells.append(page.Entry(score_text(ours) + mark))
+        cells.append(interval_text(pooled_difference(pairs)) if pairs else "–")
+        return cells
