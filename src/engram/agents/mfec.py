@@ -49,12 +49,12 @@ class MFEC(Agent):
 
     def _build(self) -> None:
         config, source = self.config, self.source
-        pixels = int(np.prod(source.observation_shape))
+        shape = source.observation_shape
         self.encoder: Identity | GaussianProjection
-        if len(source.observation_shape) == 1:
-            self.encoder = Identity(pixels)
+        if len(shape) == 1:
+            self.encoder = Identity(shape[0])
         else:
-            self.encoder = GaussianProjection(pixels, config.projection_size, generator(self.seed, "encoder"))
+            self.encoder = GaussianProjection(shape, config.projection_size, generator(self.seed, "encoder"))
         self.memory = EpisodicMemory(
             actions=source.actions,
             key_size=self.encoder.key_size,

@@ -34,7 +34,11 @@ class Options:
     sizes: tuple[int, ...] = ()  # entries per action, instead of the study's
     strategies: tuple[str, ...] = ()  # instead of the study's; your own as module:Class
     agents: tuple[str, ...] = ()  # only these
+    games: tuple[str, ...] = ()  # only these environments, such as pong, ms_pacman
     steps: int | None = None  # of training in each run, instead of the study's
+    evaluation_interval_steps: int | None = None  # between two evaluations, instead of the study's
+    evaluation_episodes: int | None = None  # in each evaluation, instead of the study's
+    evaluation_max_steps: int | None = None  # after which an evaluation's episode is cut off
     jobs: int = os.cpu_count() or 1  # runs at a time
     out: Path | None = None  # the study's folder; by default runs/ and the study's name
     reuse: tuple[Path, ...] = ()  # folders of other studies, whose finished runs are copied instead of run again
@@ -78,10 +82,14 @@ def choose(study: Study, options: Options) -> Study:
     """The study with the choices that the options make."""
     return (study.quick() if options.quick else study).only(
         agents=options.agents or None,
+        games=options.games or None,
         strategies=tuple(find_strategy(spec) for spec in options.strategies) or None,
         sizes=options.sizes or None,
         seeds=None if options.seeds is None else parse_seeds(options.seeds),
         steps=options.steps,
+        evaluation_interval_steps=options.evaluation_interval_steps,
+        evaluation_episodes=options.evaluation_episodes,
+        evaluation_max_steps=options.evaluation_max_steps,
     )
 
 

@@ -1,11 +1,12 @@
 """Atari games with the preprocessing of the paper, done by ale-py at about the speed of the bare emulator."""
 
+from importlib.util import find_spec
 from typing import Any
 
 import gymnasium
 import numpy as np
 
-from engram.errors import MissingExtraError
+from engram.errors import InvalidInputError, MissingExtraError
 from engram.typing import Array
 
 SEEDS = 2**31  # the emulator's seeds have 31 bits
@@ -16,56 +17,108 @@ GAMES = {  # of the paper, by their ids
     "engram/SpaceInvaders-v0": "space_invaders",
     "engram/Qbert-v0": "qbert",
 }
+OPTIONS: dict[str, Any] = {  # as the paper has it
+    "frame_skip": 4,  # frames of the game in a step, of which the last two are combined by their maximum
+    "stacked_frames": 4,  # frames in an observation
+    "screen_size": 84,  # pixels along each side
+    "noop_max": 30,  # idle steps at the start of a game, at most
+    "repeat_action_probability": 0.0,  # sticky actions
+    "fire_reset": False,  # press the fire button at the start
+    "full_action_space": False,  # the game's own actions, or all eighteen
+    "max_frames": 108_000,  # of a game, after which it is truncated
+    "clip_rewards": False,  # to their signs
+    "life_loss_ends_episode": True,  # in training; the game goes on
+}
 
 
 class AtariGame(gymnasium.Env[Array, np.int64]):
-    """A game as four stacked frames [4, 84, 84] of grey bytes; a step is four frames of the game.
+    """A game as stacked frames [4, 84, 84] of grey bytes; a step is four frames of the game.
 
-    As the paper has it: the maximum of the last two frames, up to 30 no-ops at the start, the game's own actions, and
-    neither sticky actions nor clipped rewards, nor a fire button pressed at the start; at most 108,000 frames.
+    When a life is lost, and the game goes on, the step's info has `life_lost`; training ends its episode there, and
+    evaluation plays whole games.
 
     Args:
         game: The name of its ROM, e.g. "pong", "ms_pacman".
+        render_mode: "rgb_array" to see the screen.
+        options: As in OPTIONS, where they differ from the paper's.
     """
 
-    def __init__(self, game: str) -> None:
-        try:
-            from ale_py.vector_env import AtariVectorEnv  # noqa: PLC0415 (an extra)
-        except ModuleNotFoundError as error:
-            raise MissingExtraError('Atari games need ale-py; pip install "engram-rl[atari]"') from error
-        self._games = AtariVectorEnv(
-            game,
-            num_envs=1,
-            max_num_frames_per_episode=108_000,
-            repeat_action_probability=0.0,
-            noop_max=30,
-            use_fire_reset=False,
-            reward_clipping=False,
-            episodic_life=False,
-        )
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 15}  # noqa: RUF012 (Gymnasium's)
+
+    def __init__(self, game: str, *, render_mode: str | None = None, **options: Any) -> None:
+        for name in options:
+            if name not in OPTIONS:
+                raise InvalidInputError(f"unknown option {name!r} of an Atari game; options: {', '.join(OPTIONS)}")
+        self.options = {**OPTIONS, **options}
+        self.render_mode = render_mode
+        self._games = _emulator(game, self.options)
         self.observation_space = self._games.single_observation_space
         self.action_space = self._games.single_action_space
+        self._lives = 0
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Array, dict[str, Any]]:
         """Begin a game; equal seeds begin equal games, whatever was played before."""
         super().reset(seed=seed)
-        observations, _ = self._games.reset(seed=None if seed is None else seed % SEEDS)
-        return observations[0].copy(), {}
+        observations, infos = self._games.reset(seed=None if seed is None else seed % SEEDS)
+        self._lives = int(infos["lives"][0])
+        return observations[0].copy(), {"lives": self._lives}
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Hold an action for four frames."""
-        observations, rewards, terminated, truncated, _ = self._games.step(np.array([action]))
-        return observations[0].copy(), float(rewards[0]), bool(terminated[0]), bool(truncated[0]), {}
+        observations, rewards, terminated, truncated, infos = self._games.step(np.array([action]))
+        lives, before = int(infos["lives"][0]), self._lives
+        self._lives = lives
+        info: dict[str, Any] = {"lives": lives}
+        over = bool(terminated[0]) or bool(truncated[0])
+        if self.options["life_loss_ends_episode"] and lives < before and not over:
+            info["life_lost"] = True
+        return observations[0].copy(), float(rewards[0]), bool(terminated[0]), bool(truncated[0]), info
 
     def close(self) -> None:
         """Let the emulator go."""
         self._games.close()
 
 
+def _emulator(game: str, options: dict[str, Any]) -> Any:
+    try:
+        from ale_py.vector_env import AtariVectorEnv  # noqa: PLC0415 (an extra)
+    except ModuleNotFoundError as error:
+        raise MissingExtraError('Atari games need ale-py; pip install "engram-rl[atari]"') from error
+    if not is_game(game):
+        raise InvalidInputError(f"there is no Atari game {game!r}; names are those of ROMs: pong, ms_pacman, …")
+    return AtariVectorEnv(
+        game,
+        num_envs=1,
+        frameskip=options["frame_skip"],
+        stack_num=options["stacked_frames"],
+        img_height=options["screen_size"],
+        img_width=options["screen_size"],
+        noop_max=options["noop_max"],
+        repeat_action_probability=options["repeat_action_probability"],
+        use_fire_reset=options["fire_reset"],
+        full_action_space=options["full_action_space"],
+        max_num_frames_per_episode=options["max_frames"],
+        reward_clipping=options["clip_rewards"],
+        episodic_life=False,
+    )
+
+
+def is_game(name: str) -> bool:
+    """Whether there is a game of that name, and ale-py to play it."""
+    if find_spec("ale_py") is None:
+        return False
+    from ale_py.roms import get_all_rom_ids  # noqa: PLC0415 (an extra)
+
+    return name in get_all_rom_ids()
+
+
 def register_games() -> None:
-    """Make the paper's games known to `gymnasium.make`; again is allowed and does nothing."""
+    """Make the paper's games known to `gymnasium.make`, every option said; again is allowed and does nothing."""
     for name, game in GAMES.items():
         if name not in gymnasium.registry:
             gymnasium.register(
-                name, entry_point="engram.envs.atari:AtariGame", kwargs={"game": game}, disable_env_checker=True
+                name,
+                entry_point="engram.envs.atari:AtariGame",
+                kwargs={"game": game, **OPTIONS},
+                disable_env_checker=True,
             )

@@ -1,12 +1,16 @@
 """Environments from whatever the user has: an id, an environment, or a function that makes one."""
 
 import difflib
+import json
 from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import gymnasium
 import numpy as np
 
+from engram.envs.atari import OPTIONS, AtariGame, is_game
 from engram.errors import InvalidInputError
 
 Env = gymnasium.Env[Any, Any]
@@ -86,16 +90,47 @@ def registered_name(env: Env) -> str | None:
     return spec.id if same else None
 
 
+def parse_id(name: str) -> tuple[str, dict[str, Any]]:
+    """An id and its options: `ALE/Pong-v5?frameskip=4&repeat_action_probability=0.0`."""
+    plain, _, query = name.partition("?")
+    options = {}
+    for part in filter(None, query.split("&")):
+        key, equals, text = part.partition("=")
+        if not equals or not key.isidentifier():
+            raise InvalidInputError(
+                f"environment {name!r}: expected option=value after the question mark, got {part!r}"
+            )
+        try:
+            options[key] = json.loads(text)
+        except ValueError:
+            options[key] = text
+    return plain, options
+
+
+def resolved_options(name: str) -> dict[str, Any]:
+    """Every option with which an environment of this id is made, as far as it is known."""
+    plain, options = parse_id(name)
+    if is_game(plain):
+        return {"game": plain, **OPTIONS, **options}
+    spec = gymnasium.registry.get(plain)
+    return {**(spec.kwargs if spec is not None else {}), **options}
+
+
 def make_by_id(name: str) -> Env:
-    """`gymnasium.make`, which answers an unknown id with the nearest one."""
+    """`gymnasium.make`, for Atari games by their name too, which answers an unknown id with the nearest one."""
+    plain, options = parse_id(name)
+    if is_game(plain):
+        return AtariGame(plain, **options)
+    if plain.startswith("ALE/") and find_spec("ale_py") is not None:
+        import_module("ale_py")  # registers them
     try:
-        return gymnasium.make(name)
+        return gymnasium.make(plain, **options)
     except gymnasium.error.UnregisteredEnv as error:
-        close = difflib.get_close_matches(name, gymnasium.registry, n=1)
+        close = difflib.get_close_matches(plain, gymnasium.registry, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise InvalidInputError(
             f"unknown environment id {name!r}; {hint}"
             "An environment of your own: register it, or pass it, or a function that makes it, from Python"
         ) from error
-    except (gymnasium.error.Error, ImportError) as error:
+    except (gymnasium.error.Error, ImportError, TypeError) as error:
         raise InvalidInputError(f"cannot make environment {name!r}: {error}") from error

@@ -28,7 +28,9 @@ class Grid:
     sizes: Sequence[int] = ()  # capacities, in entries per action
     settings: Mapping[str, Any] = field(default_factory=dict)  # that differ from the paper's
     evaluation_interval_steps: int = 500
+    evaluation_episodes: int = 10
     evaluation_epsilon: float = 0.0
+    evaluation_max_steps: int | None = None
     variant: str = ""  # what differs from the rest of the study
 
     def runs(self) -> list[Run]:
@@ -46,7 +48,9 @@ class Grid:
             get_agent(self.agent).Config.from_settings(settings),
             self.steps,
             self.evaluation_interval_steps,
-            evaluation_epsilon=self.evaluation_epsilon,
+            self.evaluation_episodes,
+            self.evaluation_epsilon,
+            self.evaluation_max_steps,
         )
 
     def quick(self) -> Self:
@@ -78,20 +82,29 @@ class Study:
         self,
         *,
         agents: Sequence[str] | None = None,
-        strategies: Sequence[str | Strategy] | None = None,
-        sizes: Sequence[int] | None = None,
-        seeds: Sequence[int] | None = None,
-        steps: int | None = None,
+        games: Sequence[str] | None = None,
+        **choices: Any,
     ) -> Self:
-        """The study with other choices where they are given."""
+        """The study with these agents and environments only, and with other choices for its grids where given."""
+        grids = list(self.grids)
         if agents is not None:
-            there = list(dict.fromkeys(grid.agent for grid in self.grids))
+            there = list(dict.fromkeys(grid.agent for grid in grids))
             for agent in agents:
                 checks.one_of("agents", agent, there)
-        others: dict[str, Any] = {"strategies": strategies, "sizes": sizes, "seeds": seeds, "steps": steps}
-        others = {name: value for name, value in others.items() if value is not None}
-        grids = [replace(grid, **others) for grid in self.grids if agents is None or grid.agent in agents]
-        return replace(self, grids=tuple(grids))
+            grids = [grid for grid in grids if grid.agent in agents]
+        if games is not None:
+            names = list(dict.fromkeys(short_name(grid.env) for grid in grids))
+            wanted = [game.replace("_", "").lower() for game in games]
+            for game in wanted:
+                checks.one_of("games", game, names)
+            grids = [grid for grid in grids if short_name(grid.env) in wanted]
+        given = {name: value for name, value in choices.items() if value is not None}
+        return replace(self, grids=tuple(replace(grid, **given) for grid in grids))
+
+
+def short_name(env: str) -> str:
+    """An environment's name without its namespace and version, in small letters: `mspacman`."""
+    return env.split("/")[-1].rsplit("-v", 1)[0].lower()
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:

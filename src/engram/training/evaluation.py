@@ -25,13 +25,20 @@ class Predictor(Protocol):
 
 
 def play_episodes(
-    agent: Predictor, envs: list[Env], episodes: int, *, seed: int, deterministic: bool = True, epsilon: float = 0.0
+    agent: Predictor,
+    envs: list[Env],
+    episodes: int,
+    *,
+    seed: int,
+    deterministic: bool = True,
+    epsilon: float = 0.0,
+    max_steps: int | None = None,
 ) -> tuple[list[float], list[int]]:
     """Returns and lengths of the episodes, in order of their number.
 
     Each environment plays one episode after the other; all take their steps together, so that the agent sees
     a batch. Episode i always begins from the same seed, and with ε > 0 takes its random actions from it too, so the
-    result does not depend on how many environments there are.
+    result does not depend on how many environments there are. An episode is cut off after `max_steps`.
     """
     returns, lengths = [0.0] * episodes, [0] * episodes
     playing: dict[int, int] = {}  # environment → its episode
@@ -60,7 +67,7 @@ def play_episodes(
             observations[i], reward, terminated, truncated, _ = envs[i].step(action)
             returns[playing[i]] += float(reward)
             lengths[playing[i]] += 1
-            if terminated or truncated:
+            if terminated or truncated or lengths[playing[i]] == max_steps:
                 del playing[i]
                 begin(i)
     return returns, lengths
@@ -128,11 +135,20 @@ def evaluate_policy(
 
 
 def with_evaluations(
-    events: Iterable[Event], agent: Predictor, envs: list[Env], *, every: int, episodes: int, epsilon: float = 0.0
+    events: Iterable[Event],
+    agent: Predictor,
+    envs: list[Env],
+    *,
+    every: int,
+    episodes: int,
+    epsilon: float = 0.0,
+    max_steps: int | None = None,
 ) -> Iterator[Event]:
     """The same events, with an evaluation after every `every` steps exactly."""
     for event in events:
         if isinstance(event, Step) and event.step % every == 0:
-            returns, lengths = play_episodes(agent, envs, episodes, seed=agent.seed, epsilon=epsilon)
+            returns, lengths = play_episodes(
+                agent, envs, episodes, seed=agent.seed, epsilon=epsilon, max_steps=max_steps
+            )
             yield Evaluation(event.step, tuple(returns), tuple(lengths))
         yield event

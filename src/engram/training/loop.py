@@ -1,4 +1,9 @@
-"""The loop: an agent meets its environment, step by step, as a generator of events."""
+"""The loop: an agent meets its environment, step by step, as a generator of events.
+
+A game lasts from one reset of the environment to the next. It is one episode, unless the environment says in a step's
+info that a life was lost (`life_lost`): then an episode ends, and nothing that follows counts for its returns, but
+the game goes on.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -30,7 +35,7 @@ COUNTERS = ("step", "game", "episode", "total", "length")
 
 @dataclass
 class LoopState:
-    """All that the loop must remember. A game lasts from one reset of the environment to the next."""
+    """All that the loop must remember."""
 
     seed: int
     step: int = 0  # steps taken
@@ -75,9 +80,14 @@ class LoopState:
             if not holds:
                 raise InvalidInputError(f"the loop's state is not valid: it should hold that {fact}")
 
+    def end_episode(self) -> None:
+        """Forget the episode; the game may go on."""
+        self.total, self.length = 0.0, 0
+
     def end_game(self) -> None:
         """Forget the game; the next step begins a new one."""
-        self.total, self.length, self.observation, self.actions = 0.0, 0, None, []
+        self.end_episode()
+        self.observation, self.actions = None, []
 
 
 @compiled
@@ -115,7 +125,7 @@ def play(
             state.game += 1
             state.observation = check_observation(observation, state.step, shape)
         action = agent.act(state.observation, state.step)
-        observation, reward, terminated, truncated, _ = env.step(first_action + action)
+        observation, reward, terminated, truncated, info = env.step(first_action + action)
         state.step += 1
         reward = float(reward)
         if not isfinite(reward):
@@ -124,11 +134,14 @@ def play(
         state.actions.append(action)
         state.total += reward
         state.length += 1
-        agent.observe(reward, state.observation, terminated, truncated)
-        if terminated or truncated:
+        life_lost = bool(info.get("life_lost", False))
+        agent.observe(reward, state.observation, terminated or life_lost, truncated)
+        if terminated or truncated or life_lost:
             end = EpisodeEnd(state.step, state.episode, state.total, state.length)
             state.episode += 1
-            state.end_game()
+            state.end_episode()
+            if terminated or truncated:
+                state.end_game()
             yield end
         yield Step(state.step, reward)
 

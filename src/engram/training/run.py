@@ -11,6 +11,7 @@ from engram import checks
 from engram.agents import NAMES, Agent, get_agent
 from engram.agents.config import AgentConfig, strategy_from_json
 from engram.envs import EnvSource
+from engram.envs.make import resolved_options
 from engram.errors import RunFolderError
 from engram.memory.strategies import get_strategy
 from engram.training.evaluation import with_evaluations
@@ -28,17 +29,22 @@ class Run:
     evaluation_interval_steps: int = 500
     evaluation_episodes: int = 10
     evaluation_epsilon: float = 0.0  # probability of a random action in evaluations
+    evaluation_max_steps: int | None = None  # after which an evaluation's episode is cut off; none: never
 
     def __post_init__(self) -> None:
         checks.one_of("agent", self.agent, NAMES)
         for name in ("steps", "evaluation_interval_steps", "evaluation_episodes"):
             checks.at_least(name, getattr(self, name), 1)
         checks.within("evaluation_epsilon", self.evaluation_epsilon, 0, 1)
+        if self.evaluation_max_steps is not None:
+            checks.at_least("evaluation_max_steps", self.evaluation_max_steps, 1)
 
     def to_json(self) -> dict[str, Any]:
         """Every setting, defaults included, as plain data."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {"id": self.id} | plain | {"settings": self.settings.to_json()}
+        options = resolved_options(self.env)
+        described = {"id": self.id} | plain | {"settings": self.settings.to_json()}
+        return described | ({"env_options": options} if options else {})
 
     @cached_property
     def id(self) -> str:
@@ -49,7 +55,7 @@ class Run:
             if field.name != "settings" and getattr(self, field.name) != field.default:
                 changed[field.name] = getattr(self, field.name)
         digest = hashlib.sha256(json.dumps(changed, sort_keys=True).encode()).hexdigest()[:6]
-        parts = [self.env.split("/")[-1].rsplit("-v", 1)[0].lower(), self.agent]
+        parts = [self.env.partition("?")[0].split("/")[-1].rsplit("-v", 1)[0].lower(), self.agent]
         if hasattr(self.settings, "strategy"):
             parts += [get_strategy(self.settings.strategy).name.lower(), str(self.settings.capacity)]  # type: ignore[attr-defined]
         return "-".join([*parts, f"s{self.settings.seed}", digest])
@@ -73,6 +79,7 @@ class Run:
                 every=self.evaluation_interval_steps,
                 episodes=self.evaluation_episodes,
                 epsilon=self.evaluation_epsilon,
+                max_steps=self.evaluation_max_steps,
             )
         finally:
             for env in envs:
