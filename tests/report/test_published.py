@@ -123,8 +123,8 @@ def test_columns_add_up_to_those_of_the_paper() -> None:
         ("mfec", 100_000): ((11062.4, 1334.2), (4508.3, 1695.7)),
         ("nec", 100_000): ((11204.7, 2412.4), (8066.7, 1704.1)),
     }
-    for (agent, size), sums in games.items():
-        for name, expected in zip(("LRU", "DkM"), sums, strict=True):
+    for (agent, size), pair in games.items():
+        for name, expected in zip(("LRU", "DkM"), pair, strict=True):
             assert added_up([Cell(game, agent, name, size) for game in GAMES]) == pytest.approx(expected)
     assert added_up([Cell(game, "d3qn", None, None) for game in GAMES]) == pytest.approx((7356.6, 830.2))
     assert PAPER[Cell(CARTPOLE, "d3qn", None, None)][:2] == (249, 143)

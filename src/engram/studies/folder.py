@@ -111,4 +111,4 @@ def _place(run: Run) -> dict[str, Any]:
 
 def command_line() -> list[str]:
     """The words with which this was called, as one would type them."""
-    return [Path(sys.argv[0]).name, *sys.argv[1:]]
+    return ["engram", *sys.argv[1:]]

@@ -104,7 +104,7 @@ class Study:
 
 def short_name(env: str) -> str:
     """An environment's name without its namespace and version, in small letters: `mspacman`."""
-    return env.split("/")[-1].rsplit("-v", 1)[0].lower()
+    return env.rsplit("/", 1)[-1].rsplit("-v", 1)[0].lower()
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
+import engram
 from engram.agents import Agent
 from engram.agents.base import MALFORMED
 from engram.errors import EngramError, Interrupted, RunFolderError
@@ -232,13 +233,10 @@ def _metadata(started: float, seconds: float) -> dict[str, Any]:
 
 def machine() -> dict[str, Any]:
     """The system, and the versions of what changes results."""
-    packages = ["engram-rl", "gymnasium", "numba", "numpy", "safetensors"]
-    packages += ["torch"] if "torch" in sys.modules else []
-    return {
-        "platform": platform.platform(),
-        "python": platform.python_version(),
-        "versions": {package: version(package) for package in packages},
-    }
+    packages = ["gymnasium", "numba", "numpy", "safetensors"]
+    packages += [name for name in ("torch", "ale_py") if name in sys.modules]
+    versions = {"engram-rl": engram.__version__} | {package: version(package) for package in packages}
+    return {"platform": platform.platform(), "python": platform.python_version(), "versions": versions}
 
 
 def as_json(data: dict[str, Any]) -> str:
