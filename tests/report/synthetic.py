@@ -18,7 +18,6 @@ from engram.studies.store import SCHEMA, Results
 from engram.typing import Array
 
 DEVIATIONS = (0.5, -1.0, 1.5, -1.5, 0.5)  # of the seeds from their mean, in spreads; any three of them differ
-STUDY = STUDIES["cartpole"]
 
 Number = float | Callable[[Cell], float]
 Places = dict[str, dict[str, Any]]

@@ -37,7 +37,7 @@ class Record:
     @property
     def nearly_everywhere(self) -> bool:
         """Whether it is at least as good as the three nearly everywhere."""
-        return len(self.worse) <= (1 - NEARLY_EVERYWHERE) * self.cells
+        return self.cells > 0 and self.cells - len(self.worse) >= NEARLY_EVERYWHERE * self.cells
 
 
 def record(evidence: Evidence, setting: str, cells: Sequence[tuple[str, str, int]]) -> Record:
@@ -62,8 +62,8 @@ def record(evidence: Evidence, setting: str, cells: Sequence[tuple[str, str, int
 
 
 def ranked(records: Sequence[Record]) -> list[Record]:
-    """The chosen one first."""
-    return sorted(records, key=lambda each: (len(each.worse), -each.above))
+    """The chosen one first; last, what could not be compared anywhere."""
+    return sorted(records, key=lambda each: (each.cells == 0, len(each.worse), -each.above))
 
 
 class ForgettingReport(StudyReport):
@@ -84,7 +84,7 @@ class ForgettingReport(StudyReport):
                     each.setting,
                     f"{len(each.worse)} of {each.cells}",
                     f"{len(each.better)} of {each.cells}",
-                    f"{each.above:.2f}",
+                    f"{each.above:.2f}" if each.cells else "–",
                     "yes" if each.nearly_everywhere else "no",
                     worse or "nowhere",
                 ]

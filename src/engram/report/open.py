@@ -1,6 +1,5 @@
 """What the paper leaves open: one choice at a time made the other way, beside the runs in which none is."""
 
-from collections.abc import Sequence
 from functools import cached_property
 
 import polars as pl
@@ -11,7 +10,7 @@ from engram.report.claims.evidence import Evidence
 from engram.report.claims.rules import name_of
 from engram.report.statistics import difference, pooled_difference
 from engram.report.study import PROTOCOL, StudyReport
-from engram.report.tables import ABOVE, BELOW, interval_text, score_text
+from engram.report.tables import ABOVE, BELOW, Block, interval_text, score_text
 from engram.studies.store import Results
 
 
@@ -42,7 +41,7 @@ class OpenReport(StudyReport):
         for block in self.blocks(env):
             for size in block.sizes:
                 caption = f"{NAMES[block.agent]}, {size:,} entries per action"
-                rows = [self._row(name, env, block.agent, size, block.strategies) for name in self.variants]
+                rows = [self._row(name, block, size) for name in self.variants]
                 blocks.append(page.Table(["", *block.strategies, "mean change"], rows, caption))
         note = (
             f"Mean ± standard deviation over seeds. {ABOVE} {BELOW}: above or below the first row beyond the 95 % "
@@ -50,20 +49,20 @@ class OpenReport(StudyReport):
         )
         return [page.Section(name_of(env), [*blocks, page.Text(note, note=True)])]
 
-    def _row(self, name: str, env: str, agent: str, size: int, strategies: Sequence[str]) -> list[str | page.Entry]:
+    def _row(self, name: str, block: Block, size: int) -> list[str | page.Entry]:
         cells: list[str | page.Entry] = [name or "as in the other studies"]
         pairs = []
-        for strategy in strategies:
-            ours = self.variants[name].scores(env, agent, strategy, size)
-            plain = self.variants[""].scores(env, agent, strategy, size)
+        for strategy in block.strategies:
+            ours = self.variants[name].scores(block.env, block.agent, strategy, size)
+            plain = self.variants[""].scores(block.env, block.agent, strategy, size)
             if ours is None:
                 cells.append(page.Entry("missing", dim=True))
                 continue
             mark = ""
             if name and plain is not None:
                 gap = difference(ours, plain)
-                mark = f" {ABOVE}" if gap.above(0) else f" {BELOW}" if gap.below(0) else ""
+                mark = ABOVE if gap.above(0) else BELOW if gap.below(0) else ""
                 pairs.append((ours, plain))
-            cells.append(page.Entry(score_text(ours) + mark))
-        cells.append(interval_text(pooled_difference(pairs)) if pairs else "–")
+            cells.append(page.Entry(score_text(ours, block.digits), mark=mark))
+        cells.append(interval_text(pooled_difference(pairs), block.digits) if pairs else "–")
         return cells

@@ -23,12 +23,12 @@ figure { margin: 1.5rem 0; }
 figure svg { display: block; width: 100%; height: auto; color: var(--ink);
   min-width: calc(0.75 * var(--width)); max-width: var(--width); }
 figcaption, .note, caption { color: var(--soft); font-size: 0.9rem; }
-.wide { overflow-x: auto; margin: 0.8rem 0; }
+.wide { position: relative; overflow-x: auto; margin: 0.8rem 0; }
 figure .wide { margin: 0 0 0.4rem; }
 table { border-spacing: 0; line-height: 1.5rem; font-variant-numeric: tabular-nums; }
 caption { caption-side: top; text-align: left; padding-bottom: 0.4rem; font-weight: 600; color: var(--ink);
   max-width: calc(100vw - 2rem); }
-th, td { padding: 0.375rem 0.8rem; text-align: right; white-space: nowrap; vertical-align: top; }
+th, td { padding: 0.375rem 0.7rem; text-align: right; white-space: nowrap; vertical-align: top; }
 th:first-child, td:first-child { text-align: left; padding-left: 0; position: sticky; left: 0;
   background: var(--paper); }
 .marked td, .marked th { padding-right: 1.7rem; }
@@ -36,8 +36,8 @@ th:first-child, td:first-child { text-align: left; padding-left: 0; position: st
 .prose td, .prose th { text-align: left; white-space: normal; min-width: 4rem; }
 .prose td:first-child, .prose th:first-child { white-space: nowrap; min-width: 0; }
 .prose b { white-space: nowrap; }
-thead th { border-bottom: 1.5px solid var(--ink); font-weight: 600; vertical-align: bottom; }
-thead th:first-child { white-space: normal; }
+thead th { border-bottom: 1.5px solid var(--ink); font-weight: 600; vertical-align: bottom; white-space: normal; }
+thead th:first-child { min-width: 4.5rem; }
 td { border-bottom: 1px solid var(--line); }
 td small { display: block; color: var(--soft); font-size: 0.8rem; line-height: 1.25rem; white-space: nowrap; }
 td.dim { color: var(--soft); }

@@ -1,5 +1,4 @@
-"""The report of the 2-D stream: which points the strategies keep, how far those are from the data, and what it "
-"costs."""
+"""The report of the 2-D stream: which points the strategies keep, how far those are from the data, what it costs."""
 
 import json
 from dataclasses import dataclass

@@ -178,7 +178,7 @@ class StudyReport:
         return page.Table(["entries per action", *block.strategies], rows, caption)
 
     def curves(self, env: str) -> list[page.Block]:
-        """Learning curves per memory size, with D3QN in each panel."""
+        """Learning curves per memory size, with D3QN, if there is any, in each panel."""
         blocks: list[page.Block] = []
         baseline = self._curve(Cell(env, "d3qn", None, None), "D3QN")
         for block in self.blocks(env):
@@ -192,7 +192,8 @@ class StudyReport:
                 continue
             figure = curve_grid(panels, self.looks, y_label="Return")
             name = NAMES[block.agent]
-            caption = f"{name} in {name_of(env)}, for each number of entries per action, and D3QN. "
+            beside = "" if baseline is None else ", and D3QN"
+            caption = f"{name} in {name_of(env)}, for each number of entries per action{beside}. "
             blocks.append(self._drawing(figure, env, f"curves-{block.agent}", caption + self._band()))
             if (env, block.agent) == ("CartPole-v1", "nec") and (curves := panels.get("50 entries")):
                 single = learning_curves(curves, self.looks, y_label="Return (mean of 10 greedy episodes)")

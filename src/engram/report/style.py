@@ -21,8 +21,11 @@ COLOURS = {
     "fading": "#56B4E9",
 }
 OTHER_COLOURS = ("#882255", "#7F7F7F", "#B8A900")  # for strategies of the user's own, in the order met
-SHADES = (0.0, -0.3, 0.35, -0.5)  # of a strategy and its variants: towards white, or black if below 0
-DASHES: tuple[tuple[float, ...], ...] = ((), (4, 1.5), (1.2, 1.2), (6, 1.5, 1.2, 1.5))
+SHADES = (0.0, -0.3, 0.35, -0.5, 0.2, -0.15)  # of a strategy and its variants: towards white, or black if below 0
+DASHES: tuple[tuple[float, ...], ...] = (
+    *((), (4, 1.5), (1.2, 1.2), (6, 1.5, 1.2, 1.5)),
+    *((9, 2), (4, 1.2, 1.2, 1.2, 1.2, 1.2)),
+)
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,8 @@ def looks(strategies: Iterable[Mapping[str, Any]]) -> dict[str, Look]:
             continue
         colour = COLOURS.get(name) or others.setdefault(name, OTHER_COLOURS[len(others) % len(OTHER_COLOURS)])
         number = variants.get(name, 1 if name in COLOURS else 0)
-        variants[name] = number + 1
-        found[text] = Look(_shade(colour, SHADES[number % len(SHADES)]), DASHES[number % len(DASHES)])
+        variants[name] = number + 1 if number + 1 < len(SHADES) else 1  # never again as the first
+        found[text] = Look(_shade(colour, SHADES[number]), DASHES[number])
     return found
 
 

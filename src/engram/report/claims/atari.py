@@ -48,7 +48,8 @@ def faster_than_d3qn(evidence: Evidence) -> Verdict:
                 if cell[:2] == (game, "d3qn")
                 for curve in seeds.values()
             ]
-            if not episodic or not parametric:
+            missing = any(cell.env == game and cell.agent in (agent, "d3qn") for cell in evidence.incomplete)
+            if missing or not episodic or not parametric:
                 lacking.append(f"{where}: not run")
                 continue
             common = min(int(steps[-1]) for steps, _ in (*episodic, *parametric))

@@ -51,6 +51,8 @@ def only_dkm_exceeds(evidence: Evidence) -> Verdict:
 def best_on_acrobot(evidence: Evidence) -> Verdict:
     """Claim 4."""
     small = best(evidence, "DkM", OTHERS, [Column(ACROBOT, agent, SMALL_ACROBOT) for agent in AGENTS])
+    if not small.statements and not small.lacking:
+        return small  # no table ever filled
     wins, cells = 0, 0
     for agent in AGENTS:
         for size in ACROBOT_SIZES:
@@ -181,14 +183,17 @@ def convergence(evidence: Evidence) -> Verdict:
     statements, lacking = [], []
     for agent in AGENTS:
         gains = []
+        if any(cell[:2] == (CARTPOLE, agent) for cell in evidence.incomplete):
+            lacking.append(f"runs of {agent.upper()} are missing")
+            continue
         for cell, seeds in evidence.curves.items():
             if cell[:2] != (CARTPOLE, agent) or not cell.capacity:
                 continue
             if not evidence.filled(CARTPOLE, agent, cell.capacity):
                 continue
             gains += [_gain(agent, *curve) for curve in seeds.values()]
-        if not gains:
-            lacking.append(f"no runs of {agent.upper()}")
+        if not gains or not np.isfinite(gains).all():
+            lacking.append(f"no runs of {agent.upper()} that are long enough")
             continue
         interval = mean_interval(np.array(gains), level=share(2))
         if agent == "mfec":
@@ -204,6 +209,8 @@ def convergence(evidence: Evidence) -> Verdict:
 def _gain(agent: str, steps: Array, returns: Array) -> float:
     """MFEC: growth from steps 5,000–7,000 to the last five evaluations, as a share of those. NEC: over the last ten."""
     final = float(returns[-5:].mean())
+    if steps[-1] < 10_000 or len(steps) < 10:
+        return np.nan
     if agent == "mfec":
         early = returns[(steps >= 5_000) & (steps < 7_500)]
         return (final - float(early.mean())) / max(abs(final), 1.0)

@@ -62,11 +62,13 @@ class Evidence:
 
     @cached_property
     def incomplete(self) -> set[Cell]:
-        """Cells with runs that are not finished."""
-        found = set()
+        """Cells with runs that are not finished in any of the studies. Variants of a study are left out."""
+        found, done = set(), set() if self._runs is None else set(self._runs["run"])
         for study in self.studies:
             for run_id in study.missing:
                 place = study.declared[run_id]
+                if run_id in done or place.get("variant", ""):
+                    continue
                 strategy = None if place["strategy"] is None else label(place["strategy"])
                 found.add(Cell(place["env"], place["agent"], strategy, place["capacity"]))
         return found
@@ -86,6 +88,10 @@ class Evidence:
         return bool(self._runs.filter(there)["filled"].any())
 
     def sizes(self, env: str, agent: str, among: Iterable[int] | None = None) -> list[int]:
-        """The memory sizes at which something had to be forgotten, in order."""
-        there = sorted({cell.capacity for cell in self._scores if cell[:2] == (env, agent) and cell.capacity})
-        return [size for size in there if self.filled(env, agent, size) and (among is None or size in among)]
+        """The memory sizes at which something had to be forgotten, or may have been in runs that are missing."""
+        done, missing = (
+            {cell.capacity for cell in cells if cell[:2] == (env, agent) and cell.capacity}
+            for cells in (self._scores, self.incomplete)
+        )
+        there = {size for size in done if self.filled(env, agent, size)} | missing
+        return sorted(there if among is None else there.intersection(among))

@@ -18,9 +18,9 @@ def best_in_openroom(evidence: Evidence) -> Verdict:
     columns = [Column(OPENROOM, agent, evidence.sizes(OPENROOM, agent)) for agent in AGENTS]
     overall = best(evidence, "DkM", _but("DkM"), columns)
     pooled = [each for each in overall.statements if each.needed]  # best overall, not at every size
-    lacking = [] if pooled else ["no runs"]
-    if tiny.word == OPEN and not tiny.statements:
-        lacking.append(tiny.why)
+    lacking = [*tiny.lacking, *overall.lacking]
+    if not tiny.statements or not pooled:
+        lacking.append(tiny.why if not tiny.statements else overall.why)
     return judge([*tiny.statements, *pooled], lacking)
 
 
@@ -70,8 +70,9 @@ def only_lru_solves(evidence: Evidence) -> Verdict:
         return Verdict(
             OPEN, f"no table ever filled at these sizes, so no strategy is at work; solved by every seed: {found}"
         )
-    others = any(solved[name] for name in FIVE if name != "LRU")
-    word = FAILS if others or not solved["LRU"] else HOLDS
+    count = {name: len(set(places) & set(filled)) for name, places in solved.items()}
+    others = any(count[name] for name in FIVE if name != "LRU")
+    word = FAILS if others or not count["LRU"] else HOLDS
     return Verdict(word, f"solved perfectly, by every seed: {found}")
 
 

@@ -43,6 +43,7 @@ class Verdict:
     word: Word
     why: str
     statements: tuple[Statement, ...] = ()
+    lacking: tuple[str, ...] = ()  # what has no runs
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def judge(statements: Sequence[Statement], lacking: Sequence[str] = (), left_out
     """
     verdict = _judge(statements, lacking)
     note = f" (not counted, as no table ever filled: {'; '.join(left_out)})" if left_out else ""
-    return replace(verdict, why=verdict.why + note)
+    return replace(verdict, why=verdict.why + note, lacking=tuple(lacking))
 
 
 def _judge(statements: Sequence[Statement], lacking: Sequence[str]) -> Verdict:
