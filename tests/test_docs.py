@@ -19,7 +19,7 @@ from engram.agents.config import AgentConfig
 from engram.agents.d3qn import D3QNConfig
 from engram.agents.mfec import MFECConfig
 from engram.agents.nec import NECConfig
-from engram.cli import training_options
+from engram.commands.train import training_options
 from engram.errors import EngramError
 from engram.memory.strategies import STRATEGIES, Strategy, Write
 from engram.studies.presets import FAMILIES, PRESETS
@@ -33,7 +33,7 @@ DOCUMENTS = [
     *sorted(ROOT.glob("docs/*.md")),
     *sorted(ROOT.glob("results/*/README.md")),
 ]
-WITH_CODE = ["README.md", "docs/strategies.md", "docs/interface.md"]
+WITH_CODE = ["README.md", "docs/strategies.md", "docs/interface.md", "docs/studies.md"]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 SOURCE = re.compile(r"\bsrc/engram/(?:[\w/.]*\w|[\w/]*/)?(?::[\w.]+\w)?")
@@ -137,7 +137,8 @@ def test_the_table_of_settings_is_the_config() -> None:
     paper = {name.strip("`"): float(number) for name, _, number, _ in table if re.fullmatch(r"[\d.]+", number)}
     assert paper == {name: config[name] for name in paper}
     words = {name.strip("`"): text for name, _, text, _ in table if name.strip("`") not in paper}
-    assert words == {"seed": "not given", "strategy": "varied", "capacity": "varied", "kernel": "not given"}
+    varied = dict.fromkeys(("strategy", "capacity"), "varied")
+    assert words == {**varied, **dict.fromkeys(("seed", "ties", "kernel", "duplicates"), "not given")}
 
 
 @pytest.mark.parametrize(("agent", "table"), [("nec", "Table 5"), ("d3qn", "Table 6")])

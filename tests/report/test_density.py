@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from engram.errors import InvalidInputError
-from engram.report.curves import save
+from engram.report.canvas import save
 from engram.report.density import Snapshot, densities, evolution, read_snapshots
 from engram.studies.stream import Stream, energy_distance, run_stream, stored
 

@@ -15,9 +15,11 @@ from hypothesis.extra.numpy import arrays
 from engram.agents.config import strategy_to_json
 from engram.agents.mfec import MFECConfig
 from engram.memory.strategies import STRATEGIES, Decision, Numbers, Strategy, Write, get_strategy, replace
-from engram.report.curves import Curve, learning_curves, save, spread
-from engram.report.page import Page, Table
+from engram.report.canvas import save
+from engram.report.curves import Curve, learning_curves, spread
+from engram.report.page import Drawing, Facts, Page, Section, Table, Text
 from engram.report.scores import Scores, in_words, permutation_test
+from engram.report.statistics import curve_interval
 from engram.report.style import COLOURS, INK, LABELS, Look, label, looks
 from engram.training.folder import RunFolder
 from engram.training.run import Run
@@ -121,17 +123,17 @@ def test_curves_hold_what_the_logs_do(tmp_path: Path) -> None:
 
 
 @given(arrays(np.float64, (3, 4), elements=st.floats(-500, 500)))
-def test_lines_are_means_and_bands_standard_errors(returns: Doubles) -> None:
+def test_lines_are_means_and_bands_their_intervals(returns: Doubles) -> None:
     curve = Curve("LRU", np.arange(1, 5) * 500, returns)
     axes = learning_curves([curve], {"LRU": Look("#0072B2")}, y_label="Return").axes[0]
     (line,) = axes.lines
     np.testing.assert_allclose(np.asarray(line.get_ydata(), float), returns.mean(axis=0))
     (band,) = axes.collections
     vertices = np.asarray(band.get_paths()[0].vertices, float)
-    error = returns.std(axis=0, ddof=1) / np.sqrt(3)
-    for step, mean, half in zip(curve.steps, returns.mean(axis=0), error, strict=True):
+    low, _, high = curve_interval(returns, repetitions=2_000)
+    for step, *bounds in zip(curve.steps, low, high, strict=True):
         here = vertices[vertices[:, 0] == step, 1]
-        np.testing.assert_allclose([here.min(), here.max()], [mean - half, mean + half], atol=1e-9)
+        np.testing.assert_allclose([here.min(), here.max()], bounds, atol=1e-9)
 
 
 def test_figures_are_the_same_bytes_every_time(tmp_path: Path) -> None:
@@ -148,11 +150,12 @@ def test_figures_are_the_same_bytes_every_time(tmp_path: Path) -> None:
 
 def test_pages_show_text_as_it_is() -> None:
     svg = f'<?xml version="1.0"?><!DOCTYPE svg><svg viewBox="0 0 1 1"><path style="fill: {INK.lower()}"/></svg>'
-    table = Table("Scores", ("a & b",), [("<i>",)], colours=["#000000"], note="n")
-    html = Page("A < B", ["x > y"], svg, 'say "so"', [table], {"Seeds": "0"}, ["run 'it'"]).html()
+    table = Table(("a & b",), [("<i>",)], "Scores", colours=["#000000"], note="n")
+    facts = Facts({"Seeds": ["0"]}, ["run 'it'"])
+    html = Page("A < B", [Text("x > y"), Drawing(svg, 'say "so"'), Section("S", [table]), facts]).html()
     root = ElementTree.fromstring(html[html.index("<body>") : html.index("</html>")])
     assert [root.findtext(tag) for tag in ("h1", "p")] == ["A < B", "x > y"]
-    drawing = root.find("figure/svg")
+    drawing = root.find("figure//svg")
     assert drawing is not None
     assert drawing.get("aria-label") == 'say "so"'
     assert "currentColor" in ElementTree.tostring(drawing, "unicode")
@@ -163,7 +166,7 @@ def test_without_matplotlib_the_extra_is_named() -> None:
     code = "import sys; sys.modules['matplotlib'] = None; import engram.report.page; import engram.report.curves"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert 'MissingExtraError: figures need matplotlib: pip install "engram-rl[plot]"' in done.stderr
+    assert 'MissingExtraError: figures need matplotlib: pip install "engram-rl[report]"' in done.stderr
 
 
 def test_neither_the_library_nor_the_runner_needs_matplotlib() -> None:

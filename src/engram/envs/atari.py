@@ -1,5 +1,6 @@
 """Atari games with the preprocessing of the paper, done by ale-py at about the speed of the bare emulator."""
 
+import re
 from importlib.util import find_spec
 from typing import Any
 
@@ -105,7 +106,7 @@ def _emulator(game: str, options: dict[str, Any]) -> Any:
 
 def is_game(name: str) -> bool:
     """Whether there is a game of that name, and ale-py to play it."""
-    if find_spec("ale_py") is None:
+    if not re.fullmatch(r"[a-z0-9_]+", name) or find_spec("ale_py") is None:
         return False
     from ale_py.roms import get_all_rom_ids  # noqa: PLC0415 (an extra)
 

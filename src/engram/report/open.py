@@ -24,7 +24,7 @@ class OpenReport(StudyReport):
         found = {}
         for name in dict.fromkeys(place["variant"] for place in places.values()):
             frame = self.results.evaluations.filter(pl.col("variant") == name).with_columns(variant=pl.lit(""))
-            mine = {run: place for run, place in places.items() if place["variant"] == name}
+            mine = {run: {**place, "variant": ""} for run, place in places.items() if place["variant"] == name}
             found[name] = Evidence([Results(self.results.study, "", frame, mine, [])])
         return found
 
