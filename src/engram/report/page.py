@@ -114,6 +114,7 @@ class Drawing:
 
     svg: str
     caption: str
+    file: str = ""  # where it lies besides, seen from the page
 
     def html(self) -> str:
         """The drawing in the page itself; where the page is much narrower, it is scrolled and not shrunk."""

@@ -47,7 +47,7 @@ def score_by_size(panels: Sequence[Panel], looks: Mapping[str, Look], *, y_label
             _baseline(axes, panel)
             _sizes_below(axes, panel)
         grid[0].set_ylabel(y_label)
-        _legend(figure, panels, looks)
+        _legend(figure, panels, looks, baseline=True)
     return figure
 
 
@@ -138,16 +138,6 @@ def _panels(panels: Sequence[Panel], *, sharey: bool = True) -> tuple[Figure, li
 def _baseline(axes: Axes, panel: Panel) -> None:
     if panel.baseline is not None:
         axes.axhline(panel.baseline, color=D3QN.colour, linestyle=(0, D3QN.dashes), linewidth=1.4)
-        axes.annotate(
-            "D3QN",
-            (1, panel.baseline),
-            (-2, 3),
-            ("axes fraction", "data"),
-            "offset points",
-            color=D3QN.colour,
-            ha="right",
-            fontsize=9,
-        )
 
 
 def _sizes_below(axes: Axes, panel: Panel) -> None:
@@ -164,6 +154,8 @@ def _name_sizes(axes: Axes, panel: Panel, places: Sequence[int], sizes: Sequence
     axes.set_xlabel("Entries per action")
 
 
-def _legend(figure: Figure, panels: Sequence[Panel], looks: Mapping[str, Look]) -> None:
-    add_legend(figure, {name for panel in panels for name in panel.scores}, looks)
+def _legend(figure: Figure, panels: Sequence[Panel], looks: Mapping[str, Look], *, baseline: bool = False) -> None:
+    names = {name for panel in panels for name in panel.scores}
+    drawn = {"D3QN"} if baseline and any(panel.baseline is not None for panel in panels) else set()
+    add_legend(figure, names | drawn, {**looks, "D3QN": D3QN})
     figure.align_xlabels()

@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 
 from engram.report import page
-from engram.report.canvas import STYLE, Figure, mpl, save
+from engram.report.canvas import STYLE, Figure, mpl
 from engram.report.claims import CLAIMS, Evidence
 from engram.report.density import CAPTION, NAMES, ORDER, densities, evolution, read_snapshots
+from engram.report.folder import write_figure, write_page
 from engram.report.statistics import mean_interval
 from engram.report.study import claims_blocks
 from engram.report.style import COLOURS
@@ -32,10 +33,9 @@ class StreamReport:
         if self.out.resolve() != self.folder.resolve():
             for name in FILES:
                 write_atomically(self.out / name, (self.folder / name).read_bytes())
-        path = self.out / "index.html"
-        written = page.Page("A stream of points: what is kept, and what is forgotten", self.content())
-        write_atomically(path, written.html().encode())
-        return path
+        return write_page(
+            page.Page("A stream of points: what is kept, and what is forgotten", self.content()), self.out
+        )
 
     def content(self) -> list[page.Block]:
         """The page from top to bottom."""
@@ -86,7 +86,7 @@ class StreamReport:
         ]
 
     def _drawing(self, figure: Figure, name: str, caption: str) -> page.Drawing:
-        return page.Drawing(save(figure, self.out / "figures" / name).svg.read_text(), caption)
+        return write_figure(figure, self.out, name, caption)
 
     def _made(self, study: dict[str, object]) -> page.Facts:
         meta = json.loads((self.folder / "meta.json").read_text())

@@ -13,11 +13,12 @@ import polars as pl
 
 from engram.agents import NAMES
 from engram.report import page, sizes
-from engram.report.canvas import Figure, save
+from engram.report.canvas import Figure
 from engram.report.claims import CLAIMS, Claim, Evidence
 from engram.report.claims.evidence import Cell
 from engram.report.claims.rules import FAILS, HOLDS, OPEN, name_of
 from engram.report.curves import BAND, Curve, curve_grid, learning_curves
+from engram.report.folder import write_figure, write_page
 from engram.report.published import PAPER
 from engram.report.style import D3QN, Look, label, looks
 from engram.report.tables import LEGEND, THEIRS, Block, differs, entry, robust_mean, score_text
@@ -80,10 +81,7 @@ class StudyReport:
         """Write the page and its parts; return the page's path."""
         self.results.export(self.out)
         write_atomically(self.out / "scores.csv", self.scores_csv().encode())
-        written = page.Page(self.results.title, self.content())
-        path = self.out / "index.html"
-        write_atomically(path, written.html().encode())
-        return path
+        return write_page(page.Page(self.results.title, self.content()), self.out)
 
     def content(self) -> list[page.Block]:
         """The page from top to bottom."""
@@ -252,7 +250,7 @@ class StudyReport:
 
     def _drawing(self, figure: Figure, env: str, name: str, caption: str) -> page.Drawing:
         stem = f"{name_of(env).lower()}-{name}" if len(self.envs) > 1 else name
-        return page.Drawing(save(figure, self.out / "figures" / stem).svg.read_text(), caption)
+        return write_figure(figure, self.out, stem, caption)
 
     def how_it_was_made(self) -> page.Section:
         """Commands, machine, versions, and the runs behind every cell."""
