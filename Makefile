@@ -11,7 +11,7 @@ help:
 	@echo "make test-slow    the tests that take minutes"
 	@echo "make test-faults  kills, power cuts, full disks and damaged files: none may lose a run"
 	@echo "make bench        speed beside FAISS, the bare environment and Stable-Baselines3"
-	@echo "make results      rerun what results/ holds"
+	@echo "make results      the paper's studies again, in about an hour and a half"
 	@echo "make setup        only the virtual environment"
 
 setup: .venv/installed .venv/kernels
@@ -47,8 +47,13 @@ test-faults: setup
 bench: setup
 	$(BIN)/python benchmarks/all.py
 
+STUDIES := cartpole acrobot openroom fourroom stream
+
 results: setup
-	$(BIN)/python results/cartpole/make.py
+	for study in $(STUDIES); do \
+	  $(BIN)/engram study $$study && $(BIN)/engram report runs/$$study --out results/$$study || exit 1; \
+	done
+	$(BIN)/engram claims $(STUDIES:%=results/%) --out results/claims.md
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -10,7 +10,7 @@ from rich.table import Table
 from tyro.conf import Positional
 
 from engram.report.claims import CLAIMS
-from engram.report.write import read_evidence, write_report
+from engram.report.write import read_evidence, write_claims, write_report
 
 COLOURS = {"holds": "green", "does not hold": "red", "undecided": "yellow"}
 
@@ -29,6 +29,7 @@ class Claims:
 
     studies: Positional[tuple[Path, ...]]  # their folders
     rules: bool = False  # say by which rule each was decided
+    out: Path | None = None  # a file to write them to as well, as Markdown
 
 
 def report(words: Sequence[str], console: Console) -> None:
@@ -51,3 +52,6 @@ def claims(words: Sequence[str], console: Console) -> None:
         colour = COLOURS[verdict.word]
         table.add_row(str(claim.number), text, f"[{colour}]{verdict.word}[/{colour}]", verdict.why)
     console.print(table)
+    if options.out is not None:
+        write_claims(evidence, options.out)
+        console.print(f"written to {options.out}")

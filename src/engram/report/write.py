@@ -4,13 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from engram.report.claims import Evidence
+from engram.report.claims import CLAIMS, Evidence
 from engram.report.forgetting import ForgettingReport
+from engram.report.markdown import markdown
 from engram.report.open import OpenReport
+from engram.report.page import Page, Section
 from engram.report.stream import StreamReport, read_stream
-from engram.report.study import StudyReport
+from engram.report.study import StudyReport, claims_tables
 from engram.studies.folder import StudyFolder
 from engram.studies.store import Results
+from engram.training.disk import write_atomically
 
 KINDS = {"forgetting": ForgettingReport, "open": OpenReport}
 
@@ -21,6 +24,13 @@ def write_report(folder: Path, out: Path) -> Path:
     if name == "stream":
         return StreamReport(folder, out).write()
     return KINDS.get(name, StudyReport)(Results.read(folder), out).write()
+
+
+def write_claims(evidence: Evidence, path: Path) -> None:
+    """Write what became of all claims, and the rules, as Markdown."""
+    verdicts, rules = claims_tables(CLAIMS, evidence)
+    page = Page("The paper's claims", [verdicts, Section("The rules", [rules])])
+    write_atomically(path, markdown(page).encode())
 
 
 def read_evidence(folders: Sequence[Path]) -> Evidence:
