@@ -1,14 +1,21 @@
-"""Atari games: begun by seed, played by every agent, and resumed exactly."""
+"""Atari games: the paper's frames, begun by seed, played by every agent, and resumed exactly."""
 
 from pathlib import Path
 from typing import Any
 
+import ale_py
+import gymnasium
 import numpy as np
 import pytest
+from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation
 
 from engram import D3QN, MFEC, NEC
 from engram.agents import Agent
-from engram.envs.atari import AtariGame
+from engram.envs.atari import GAMES, OPTIONS, AtariGame
+from engram.envs.make import EnvSource, make_by_id, parse_id, resolved_options
+from engram.errors import InvalidInputError
+from engram.training.evaluation import play_episodes
+from engram.training.events import EpisodeEnd
 from tests.conftest import assert_same_state
 
 
@@ -33,6 +40,87 @@ def test_equal_seeds_begin_equal_games_whatever_was_played_before() -> None:
     assert played.action_space.n == 6  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("name", GAMES)
+def test_frames_rewards_and_lives_are_those_of_gymnasiums_wrappers(name: str) -> None:
+    """Skipped frames, the maximum of two, grey, 84 × 84, four stacked, minimal actions, no sticky ones, no clipping."""
+    gymnasium.register_envs(ale_py)
+    ours = AtariGame(GAMES[name], noop_max=0)
+    plain = gymnasium.make(f"ALE/{name[7:-3]}-v5", frameskip=1, repeat_action_probability=0.0)
+    theirs = FrameStackObservation(AtariPreprocessing(plain, noop_max=0), 4, padding_type="zero")
+    assert ours.action_space.n == theirs.action_space.n  # type: ignore[attr-defined]
+    rng = np.random.default_rng(0)
+    seen, expected = ours.reset(seed=3)[0], theirs.reset(seed=3)[0]
+    lives = int(theirs.unwrapped.ale.lives())  # type: ignore[attr-defined]
+    lost = 0
+    for _ in range(400):
+        np.testing.assert_array_equal(seen, expected)
+        action = int(rng.integers(ours.action_space.n))  # type: ignore[attr-defined]
+        seen, *ours_rest, info = ours.step(action)
+        expected, *theirs_rest, _ = theirs.step(action)
+        assert ours_rest == theirs_rest
+        before, lives = lives, int(theirs.unwrapped.ale.lives())  # type: ignore[attr-defined]
+        assert info["lives"] == lives
+        assert info.get("life_lost", False) == (lives < before and not ours_rest[1])
+        lost += lives < before
+        if ours_rest[1]:
+            break
+    assert lost > 0 or before == 0, "the game has lives, and none was lost"
+
+
+def test_idle_steps_at_the_start_are_up_to_thirty_and_decided_by_the_seed() -> None:
+    game = pong()
+    frames = {seed: int(game._games.reset(seed=seed)[1]["episode_frame_number"][0]) for seed in range(12)}
+    assert min(frames.values()) >= 0
+    assert max(frames.values()) <= 30 * 4
+    assert len(set(frames.values())) > 4
+    assert frames == {seed: int(game._games.reset(seed=seed)[1]["episode_frame_number"][0]) for seed in frames}
+
+
+def test_a_game_is_truncated_at_its_last_frame() -> None:
+    game = AtariGame("pong", max_frames=400, noop_max=0)
+    game.reset(seed=0)
+    steps = 0
+    truncated = False
+    while not truncated:
+        _, _, terminated, truncated, _ = game.step(0)
+        assert not terminated
+        steps += 1
+    assert steps == 100
+    assert OPTIONS["max_frames"] == 108_000
+
+
+def test_a_lost_life_ends_an_episode_in_training_and_not_in_evaluation() -> None:
+    agent = MFEC("engram/MsPacman-v0", capacity=50, seed=0)
+    ends = [event for event in agent.events(1_200) if isinstance(event, EpisodeEnd)]
+    assert agent.loop.game < agent.loop.episode == len(ends)
+    envs = [EnvSource("engram/MsPacman-v0").make()]
+    _, (length,) = play_episodes(agent, envs, 1, seed=0)
+    reset = envs[0].reset(seed=0)[1]
+    assert reset["lives"] == 3
+    assert length > max(end.length for end in ends[:3]) / 3
+    while True:
+        _, _, terminated, _, info = envs[0].step(0)
+        if terminated:
+            break
+    assert info["lives"] == 0
+
+
+def test_any_game_goes_by_its_name_and_any_id_with_options() -> None:
+    game = make_by_id("breakout?noop_max=0&life_loss_ends_episode=false")
+    assert isinstance(game, AtariGame)
+    assert game.options == {**OPTIONS, "noop_max": 0, "life_loss_ends_episode": False}
+    assert resolved_options("engram/Pong-v0") == {"game": "pong", **OPTIONS}
+    assert parse_id("ALE/Pong-v5?frameskip=4&obs_type=ram") == ("ALE/Pong-v5", {"frameskip": 4, "obs_type": "ram"})
+    ram = EnvSource("ALE/Pong-v5?obs_type=ram&frameskip=4")
+    assert ram.observation_shape == (128,)
+    with pytest.raises(InvalidInputError, match="there is no Atari game 'pongg'"):
+        AtariGame("pongg")
+    with pytest.raises(InvalidInputError, match="unknown option 'noops' of an Atari game"):
+        AtariGame("pong", noops=3)
+    with pytest.raises(InvalidInputError, match="expected option=value"):
+        make_by_id("pong?noop_max")
+
+
 @pytest.mark.parametrize("game", ["pong", "ms_pacman", "qbert"])
 @pytest.mark.parametrize(
     ("kind", "settings"),
@@ -45,9 +133,16 @@ def test_equal_seeds_begin_equal_games_whatever_was_played_before() -> None:
 def test_an_interrupted_game_is_resumed_exactly(
     game: str, kind: type[Agent], settings: dict[str, Any], tmp_path: Path
 ) -> None:
-    def make() -> AtariGame:
-        return AtariGame(game)
+    whole = kind(game, seed=0, **settings).learn(120)
+    kind(game, seed=0, **settings).learn(75).save(tmp_path / "model.safetensors")
+    assert_same_state(whole, kind.load(tmp_path / "model.safetensors").learn(45))
 
-    whole = kind(make, seed=0, **settings).learn(120)
-    kind(make, seed=0, **settings).learn(75).save(tmp_path / "model.safetensors")
-    assert_same_state(whole, kind.load(tmp_path / "model.safetensors", make).learn(45))
+
+def test_a_game_is_resumed_after_lost_lives(tmp_path: Path) -> None:
+    settings = {"capacity": 200, "epsilon_anneal_start_steps": 0, "epsilon_anneal_end_steps": 100}
+    whole = MFEC("ms_pacman", seed=0, **settings).learn(700)
+    part = MFEC("ms_pacman", seed=0, **settings).learn(400)
+    assert part.loop.game == 1, "still in the first game"
+    assert part.loop.episode > 0, "a life was lost"
+    part.save(tmp_path / "model.safetensors")
+    assert_same_state(whole, MFEC.load(tmp_path / "model.safetensors").learn(300))

@@ -1,0 +1,58 @@
+"""The projection: the sums of a dense product, whatever was projected before and whatever stands beside it."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from engram.encoders.projection import FLUSH_PIXELS, LARGEST_WEIGHT, SCALE, GaussianProjection
+from engram.envs.atari import AtariGame
+from engram.typing import Array, Floats
+
+KEYS = 6
+
+
+def dense(images: Array, key_size: int, seed: int = 5) -> Floats:
+    """Every pixel times its weights, in whole numbers of 64 bits."""
+    pixels = int(np.prod(images.shape[1:]))
+    weights = np.rint(np.random.default_rng(seed).standard_normal((pixels, key_size)) * SCALE).astype(np.int64)
+    sums = images.reshape(len(images), -1).astype(np.int64) @ weights
+    return np.asarray(sums * (1 / (255 * SCALE * np.sqrt(key_size)))).astype(np.float32)
+
+
+def projection(shape: tuple[int, ...], key_size: int = KEYS, seed: int = 5) -> GaussianProjection:
+    return GaussianProjection(shape, key_size, np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("shape", [(4, 6, 5), (3, 7), (9, 4, 3), (1, 8, 8)])
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_keys_are_those_of_the_dense_product(shape: tuple[int, ...], data: st.DataObject) -> None:
+    images = data.draw(arrays(np.uint8, (5, *shape)))
+    project = projection(shape)
+    batches = data.draw(st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=4), min_size=1, max_size=5))
+    expected = dense(images, KEYS)
+    for batch in batches:
+        np.testing.assert_array_equal(project(images[batch]), expected[batch])
+
+
+def test_keys_of_a_real_game_alone_and_in_a_batch() -> None:
+    game = AtariGame("ms_pacman")
+    frames = [game.reset(seed=2)[0]]
+    rng = np.random.default_rng(0)
+    while len(frames) < 60:
+        frames.append(game.step(int(rng.integers(9)))[0])
+    images = np.array(frames)
+    expected = dense(images, 128)
+    project = projection((4, 84, 84), 128)
+    np.testing.assert_array_equal(np.concatenate([project(image[None]) for image in images]), expected)
+    np.testing.assert_array_equal(project(images[::-1]), expected[::-1])
+
+
+def test_the_largest_sums_do_not_overflow() -> None:
+    black, white = (np.full((1, 4, 84, 84), value, np.uint8) for value in (0, 255))
+    project = projection((4, 84, 84))
+    for image in (white, black, white):
+        np.testing.assert_array_equal(project(image), dense(image, KEYS))
+    assert FLUSH_PIXELS * 255 * LARGEST_WEIGHT < 2**31
