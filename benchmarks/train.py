@@ -25,7 +25,7 @@ from engram import D3QN, MFEC, NEC
 
 torch.set_num_threads(1)
 
-STRATEGIES = ("lru", "rew", "sur", "kmeans", "dkm")
+STRATEGIES = ("lru", "rew", "sur", "kmeans", "dkm", "fading")
 CAPACITIES = (50, 500, 5000)
 ROUNDS = 5
 
