@@ -20,7 +20,7 @@ commands:
   train nec     the same with neural episodic control     (needs PyTorch: the extra `torch`)
   train d3qn    the same with a dueling double deep Q-network        (needs PyTorch as well)
   train --resume FOLDER   go on with an interrupted run, exactly where it was
-  eval          play episodes with a trained agent and report its returns
+  eval          play episodes with a trained agent and report its returns; --video shows it at play
   study         carry out many runs: a whole table of the paper, or your own strategies beside it
   report        show what came of a study: tables beside the paper's, figures, claims, on one page
   claims        say which of the paper's claims hold

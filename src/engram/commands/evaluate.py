@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -23,11 +24,16 @@ class Eval:
     env: str | None = None  # id of another environment than the one it was trained in
     seed: int | None = None  # from which the starts are derived; by default the agent's own
     show: bool = False  # list every episode
+    video: Path | None = None  # write the first episode as a film: a .gif or an .mp4
+    explain: bool = False  # beside the film: Q of every action, and the values of its nearest memories
 
 
 def evaluate(words: Sequence[str], console: Console) -> None:
     """Carry out `engram eval`."""
     options = tyro.cli(Eval, prog="engram eval", args=words)
+    if options.video is not None:
+        video = import_module("engram.report.video")  # needs an extra
+        video.check_name(options.video)
     file = RunFolder(options.run).model_file if options.run.is_dir() else options.run
     agent = load(file, options.env)
     returns, lengths = evaluate_policy(
@@ -44,3 +50,8 @@ def evaluate(words: Sequence[str], console: Console) -> None:
         f"return [bold]{np.mean(returns):.1f} ± {np.std(returns):.1f}[/bold] over {options.episodes} episodes "
         f"(lowest {min(returns):g}, highest {max(returns):g})"
     )
+    if options.video is not None:
+        env = options.env or str(agent.describe()["env"])
+        seed = agent.seed if options.seed is None else options.seed
+        count = video.write_video(options.video, video.film(agent, env, seed=seed, explain=options.explain))
+        console.print(f"the first episode, {count} pictures, is {options.video}")

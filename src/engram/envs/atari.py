@@ -56,24 +56,29 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
         self.observation_space = self._games.single_observation_space
         self.action_space = self._games.single_action_space
         self._lives = 0
+        self._frame: Array = np.zeros((self.options["screen_size"],) * 2, np.uint8)  # the newest
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Array, dict[str, Any]]:
         """Begin a game; equal seeds begin equal games, whatever was played before."""
         super().reset(seed=seed)
         observations, infos = self._games.reset(seed=None if seed is None else seed % SEEDS)
-        self._lives = int(infos["lives"][0])
+        self._lives, self._frame = int(infos["lives"][0]), observations[0, -1].copy()
         return observations[0].copy(), {"lives": self._lives}
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Hold an action for four frames."""
         observations, rewards, terminated, truncated, infos = self._games.step(np.array([action]))
         lives, before = int(infos["lives"][0]), self._lives
-        self._lives = lives
+        self._lives, self._frame = lives, observations[0, -1]
         info: dict[str, Any] = {"lives": lives}
         over = bool(terminated[0]) or bool(truncated[0])
         if self.options["life_loss_ends_episode"] and lives < before and not over:
             info["life_lost"] = True
         return observations[0].copy(), float(rewards[0]), bool(terminated[0]), bool(truncated[0]), info
+
+    def render(self) -> Any:
+        """The newest frame as the agent sees it, [height, width, 3]; None without a render mode."""
+        return np.repeat(self._frame[:, :, None], 3, axis=2) if self.render_mode == "rgb_array" else None
 
     def close(self) -> None:
         """Let the emulator go."""

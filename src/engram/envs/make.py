@@ -116,15 +116,15 @@ def resolved_options(name: str) -> dict[str, Any]:
     return {**(spec.kwargs if spec is not None else {}), **options}
 
 
-def make_by_id(name: str) -> Env:
+def make_by_id(name: str, *, render_mode: str | None = None) -> Env:
     """`gymnasium.make`, for Atari games by their name too, which answers an unknown id with the nearest one."""
     plain, options = parse_id(name)
     if is_game(plain):
-        return AtariGame(plain, **options)
+        return AtariGame(plain, render_mode=render_mode, **options)
     if plain.startswith("ALE/") and find_spec("ale_py") is not None:
         import_module("ale_py")  # registers them
     try:
-        return gymnasium.make(plain, **options)
+        return gymnasium.make(plain, render_mode=render_mode, **options)
     except gymnasium.error.UnregisteredEnv as error:
         close = difflib.get_close_matches(plain, gymnasium.registry, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
