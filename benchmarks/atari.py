@@ -1,0 +1,183 @@
+"""MFEC on Pong with full tables beside the emulator alone and beside FAISS; the projection beside a dense product.
+
+    python benchmarks/atari.py [--steps 2000] [--rounds 5] [--entries 10000 100000]
+
+One core. The emulator alone is ale-py with all preprocessing (skipped and stacked frames, 84 × 84, grey) under random
+actions. Tables are filled with keys of real frames from random play; where there are more entries than frames were
+played, frames are taken again with a little noise, so that no two keys are the same. Then the agent learns at the final
+ε. "FAISS" is the same agent that reads by one flat search per table; its indexes are not kept up to date with what
+is written, which favours it. The last line is the resident memory of 18 tables of 10⁵ entries beside the arithmetic.
+"""
+
+import os
+
+os.environ["OMP_NUM_THREADS"] = "1"
+
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import faiss
+import numpy as np
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from engram import MFEC, EpisodicMemory
+from engram.encoders.projection import SCALE, GaussianProjection
+from engram.envs.atari import AtariGame
+from engram.typing import Array, Floats
+
+FINAL: dict[str, Any] = {"epsilon_initial": 5e-3, "epsilon_anneal_start_steps": 0, "epsilon_anneal_end_steps": 0}
+KEYS = 128
+
+
+def play(frames: int, seed: int = 0) -> Array:
+    """Observations of random play."""
+    game, rng = AtariGame("pong"), np.random.default_rng(seed)
+    found, over = [game.reset(seed=seed)[0]], False
+    while len(found) < frames:
+        observation, _, terminated, truncated, _ = game.step(int(rng.integers(6)))
+        over = terminated or truncated
+        found.append(game.reset(seed=len(found))[0] if over else observation)
+    return np.array(found)
+
+
+def rate(work: Callable[[int], object], steps: int) -> float:
+    begin = perf_counter()
+    work(steps)
+    return steps / (perf_counter() - begin)
+
+
+def emulator() -> Callable[[int], None]:
+    """The game alone, with all preprocessing."""
+    game, rng = AtariGame("pong"), np.random.default_rng(0)
+    game.reset(seed=0)
+
+    def work(steps: int) -> None:
+        for action in rng.integers(6, size=steps).tolist():
+            _, _, terminated, truncated, _ = game.step(action)
+            if terminated or truncated:
+                game.reset()
+
+    return work
+
+
+def full_agent(strategy: str, entries: int, keys: Floats) -> MFEC:
+    """MFEC with every table full of such keys."""
+    agent = MFEC("engram/Pong-v0", strategy=strategy, capacity=entries, seed=0, **FINAL)
+    rng = np.random.default_rng(1)
+    for action in range(6):
+        chosen = keys[rng.integers(len(keys), size=entries)]
+        noisy = chosen + rng.normal(0, 1e-3, chosen.shape).astype(np.float32)
+        agent.memory.write(action, noisy, rng.normal(-1, 0.5, entries).astype(np.float32))
+    assert (agent.memory.size == entries).all()
+    return agent
+
+
+def on_faiss(agent: MFEC) -> MFEC:
+    """The agent with FAISS in the place of its own search."""
+    memory = agent.memory
+    indexes, values = [], []
+    for action in range(memory.actions):
+        entries = memory.entries(action)
+        index = faiss.IndexFlatL2(memory.key_size)
+        index.add(entries["keys"])
+        indexes.append(index)
+        values.append(entries["values"])
+
+    def read(keys: Any, *, touch: bool = False) -> Floats:
+        q = np.empty((len(keys), memory.actions), np.float32)
+        for action, index in enumerate(indexes):
+            distances, slots = index.search(keys, memory.neighbours)
+            weights = 1 / (distances + memory.delta)
+            q[:, action] = (weights * values[action][slots]).sum(1) / weights.sum(1)
+        return q
+
+    memory.read = read  # type: ignore[method-assign]
+    return agent
+
+
+def projection_row(frames: Array) -> tuple[float, float, bool]:
+    """Microseconds of a dense product and of the projection per frame, and whether their keys are equal."""
+    project = GaussianProjection(frames.shape[1:], KEYS, np.random.default_rng(0))
+    weights = np.rint(np.random.default_rng(0).standard_normal((frames[0].size, KEYS)) * SCALE)
+    dense, flat = weights.astype(np.float32), frames.reshape(len(frames), -1)
+    project(frames[:1])
+    times: dict[str, list[float]] = {"dense": [], "ours": []}
+    for _ in range(3):
+        begin = perf_counter()
+        for image in flat[:200]:
+            image.astype(np.float32) @ dense
+        times["dense"].append((perf_counter() - begin) / 200)
+        begin = perf_counter()
+        for frame in frames[:2000]:
+            project(frame[None])
+        times["ours"].append((perf_counter() - begin) / len(frames[:2000]))
+    exact = flat[:100].astype(np.int64) @ weights.astype(np.int64)
+    expected = (exact * (1 / (255 * SCALE * np.sqrt(KEYS)))).astype(np.float32)
+    return (
+        1e6 * median(times["dense"]),
+        1e6 * median(times["ours"]),
+        bool(np.array_equal(project(frames[:100]), expected)),
+    )
+
+
+def resident() -> int:
+    """Bytes of memory that this process has now."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def memory_row(actions: int = 18, entries: int = 100_000) -> tuple[int, int]:
+    """Bytes by arithmetic, 4 d + 36 per entry, and as measured."""
+    before = resident()
+    memory = EpisodicMemory(actions=actions, key_size=KEYS, capacity=entries, strategy="lru")
+    rng = np.random.default_rng(0)
+    for action in range(actions):
+        for _ in range(10):
+            memory.write(action, rng.standard_normal((entries // 10, KEYS), np.float32), np.zeros(entries // 10))
+    assert (memory.size == entries).all()
+    return actions * entries * (4 * KEYS + 36), resident() - before
+
+
+def main(steps: int = 2_000, rounds: int = 5, entries: tuple[int, ...] = (10_000, 100_000)) -> None:
+    """Measure everything, each thing once per round, and print medians."""
+    console = Console()
+    expected, measured = memory_row()
+    frames = play(20_000)
+    project = GaussianProjection(frames.shape[1:], KEYS, np.random.default_rng(0))
+    keys = np.concatenate([project(frame[None]) for frame in frames])
+    dense, ours, equal = projection_row(frames)
+    work: dict[str, Callable[[int], object]] = {"emulator with preprocessing": emulator()}
+    for size in entries:
+        for strategy in ("lru", "dkm", "fading"):
+            work[f"MFEC {strategy}, {size:,} entries"] = full_agent(strategy, size, keys).learn
+        work[f"MFEC lru on FAISS, {size:,} entries"] = on_faiss(full_agent("lru", size, keys)).learn
+    speeds: dict[str, list[float]] = {name: [] for name in work}
+    for each in work.values():
+        each(50)
+    for _ in range(rounds):
+        for name, each in work.items():
+            count = max(200, steps // 10) if "100,000" in name else steps
+            speeds[name].append(rate(each, count))
+    medians = {name: median(values) for name, values in speeds.items()}
+    bare = medians["emulator with preprocessing"]
+    table = Table(title=f"Pong, one core, median of {rounds} rounds")
+    for column in ("", "steps/s", "÷ emulator", "÷ FAISS"):
+        table.add_column(column, justify="left" if not column else "right")
+    for name, speed in medians.items():
+        peer = medians.get(f"MFEC lru on FAISS, {name.split(', ')[-1]}")
+        table.add_row(name, f"{speed:,.0f}", f"{speed / bare:.3f}", f"{speed / peer:.2f}" if peer else "")
+    console.print(table)
+    console.print(
+        f"projection: {ours:.1f} µs, dense product {dense:.0f} µs, {dense / ours:.1f} times; equal keys: {equal}"
+    )
+    console.print(
+        f"18 × 10⁵ × {KEYS}: {measured / 2**20:,.0f} MiB resident, {measured / expected:.3f} of the arithmetic"
+    )
+
+
+if __name__ == "__main__":
+    tyro.cli(main)
