@@ -5,6 +5,8 @@ depend neither on the batch it is part of nor on the width of the machine's vect
 """
 
 from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -15,3 +17,27 @@ F = TypeVar("F", bound=Callable[..., Any])
 def compiled(function: F) -> F:
     """Compile a pure function of numbers and arrays to machine code, kept on disk between processes."""
     return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def clear_stale(package: Path) -> bool:
+    """Delete all kernels kept on disk if any source has changed since; say whether one has.
+
+    numba looks at the file of a kernel only. A kernel that calls one from another file would go on with that one as
+    it was, and give other results than the source says.
+    """
+    sources = sorted((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in package.rglob("*.py"))
+    stamp = sha256(repr(sources).encode()).hexdigest()
+    file = package / "__pycache__" / "kernels.stamp"
+    try:
+        if file.exists() and file.read_text() == stamp:
+            return False
+        for kernel in package.rglob("*.nb[ic]"):
+            kernel.unlink(missing_ok=True)
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(stamp)
+    except OSError:  # a package that cannot be written to has no kernels kept in it
+        return False
+    return True
+
+
+clear_stale(Path(__file__).parent)
