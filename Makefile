@@ -1,7 +1,6 @@
 # Everything happens in .venv, with the versions of constraints.txt. `make demo` and `make test` each set it up.
 PYTHON ?= python3
 BIN := .venv/bin
-KERNELS := $(shell find src/engram -name '*.py')
 
 .PHONY: help setup demo test test-slow test-faults lint bench results clean
 
@@ -14,17 +13,12 @@ help:
 	@echo "make results      the paper's studies again, in about an hour and a half"
 	@echo "make setup        only the virtual environment"
 
-setup: .venv/installed .venv/kernels
+setup: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Engram needs Python 3.11 or newer")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
-	touch $@
-
-# numba does not notice an edit in a file that a cached kernel imports, so any edit clears its caches
-.venv/kernels: $(KERNELS) .venv/installed
-	find src tests -name '*.nb[ic]' -delete
 	touch $@
 
 demo: setup

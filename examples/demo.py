@@ -11,14 +11,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import tyro
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from engram import checks
 from engram.agents.mfec import MFECConfig
@@ -28,8 +25,8 @@ from engram.report.canvas import save
 from engram.report.curves import BAND, Curve, learning_curves
 from engram.report.scores import Scores, in_words
 from engram.report.style import label, looks
-from engram.studies.outcome import News, Outcome
 from engram.studies.runner import run_all
+from engram.studies.watch import Watch
 from engram.training.disk import write_atomically
 from engram.training.folder import LAST_EVALUATIONS, RunFolder
 from engram.training.run import Run
@@ -80,49 +77,6 @@ def strategy_of(run: Run) -> Mapping[str, Any]:
 def strategy_label(run: Run) -> str:
     """The strategy's name in tables and figures."""
     return label(strategy_of(run))
-
-
-class Watch:
-    """Runs done and left, and what the last one scored: a bar in a terminal, plain lines elsewhere."""
-
-    def __init__(self, total: int, console: Console) -> None:
-        self._console = console
-        self._done = self._reused = 0
-        self._total = total
-        self._progress = Progress(
-            TextColumn("[bold]runs"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[last]}"),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self._task = self._progress.add_task("", total=total, last="starting; the first time, compiling")
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
-        if kind is None and self._reused:
-            self._console.print(f"{self._reused} of {self._total} runs were finished before and are reused")
-
-    def __call__(self, outcome: News) -> None:
-        """Take in one more run."""
-        if not isinstance(outcome, Outcome) or outcome.again:
-            return
-        self._done += 1
-        self._reused += outcome.reused
-        score = "failed" if outcome.result is None else f"score {outcome.result['score']:.1f}"
-        last = f"{strategy_label(outcome.run)}, seed {outcome.run.settings.seed}: {score}"
-        self._progress.update(self._task, advance=1, last=last)
-        if not self._console.is_terminal and not outcome.reused:
-            self._console.print(f"{self._done}/{self._total} runs · {last}")
 
 
 def row(scores: Scores) -> tuple[str, ...]:
@@ -184,16 +138,8 @@ def write_report(demo: Demo, runs: Mapping[str, Sequence[Run]], scores: Sequence
 
 
 def show(demo: Demo, runs: Mapping[str, Sequence[Run]], scores: Sequence[Scores], console: Console) -> None:
-    """Print the table, what it says, and what to do next."""
-    table = Table()
-    for name in HEADER:
-        table.add_column(name, justify="left" if name == "strategy" else "right")
-    for each in scores:
-        table.add_row(*row(each))
-    console.print(f"[bold]MFEC on {ENV}[/bold], {demo.capacity} entries per action, {demo.steps:,} steps")
-    console.print(table)
-    over = f"mean ± standard deviation over {demo.seeds} seeds" if demo.seeds > 1 else "one seed"
-    console.print(f"score: mean return of a run's last {LAST_EVALUATIONS} evaluations; {over}", style="dim")
+    """Print what the scores say, and what to do next."""
+    console.print(f"score: mean return of a run's last {LAST_EVALUATIONS} evaluations", style="dim")
     console.print("\n" + "\n".join(in_words(scores)))
     best = max(scores, key=lambda each: each.mean)
     run = runs[best.label][best.values.index(max(best.values))]
@@ -218,7 +164,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         demo = tyro.cli(Demo, prog="demo.py", args=arguments)
         runs = demo.runs()
         every = [run for group in runs.values() for run in group]
-        with Watch(len(every), console) as watch:
+        console.print(
+            f"[bold]MFEC on {ENV}[/bold], {demo.capacity} entries per action: {len(every)} runs of {demo.steps:,} steps"
+        )
+        with Watch(every, console) as watch:
             results = run_all(every, demo.out, jobs=demo.jobs, callback=watch)
         scores = [Scores(name, tuple(results[run.id]["score"] for run in group)) for name, group in runs.items()]
         write_report(demo, runs, scores)

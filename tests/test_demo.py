@@ -35,6 +35,10 @@ def scores_by_label(out: Path) -> dict[str, list[float]]:
     return {name: [score for _, score in sorted(values)] for name, values in scores.items()}
 
 
+def scores_in_order(scores: dict[str, list[float]]) -> list[list[float]]:
+    return [scores[name] for name in ("LRU", "kM", "DkM", "DkM, decay 0.1")]
+
+
 def rows(html: str) -> list[list[str]]:
     return [
         [re.sub("<[^>]+>", "", cell) for cell in re.findall(r"<td>(.*?)</td>", line)]
@@ -60,7 +64,8 @@ def test_one_seed(main: Callable[[list[str]], int], tmp_path: Path, capsys: pyte
     printed = capsys.readouterr().out
     best = max(scores, key=lambda name: scores[name][0])
     assert f"The model of {best}, seed 0, is a file of" in printed
-    assert "4/4 runs" in printed
+    assert "4 runs of 1,000 steps" in printed
+    assert re.search(r"MFEC +50 +" + " +".join(f"{score:.0f}" for (score,) in scores_in_order(scores)), printed)
     assert "chance" in printed
 
     assert main(options) == 0
@@ -73,7 +78,7 @@ def test_two_seeds_on_two_processes(main: Callable[[list[str]], int], tmp_path: 
     html = (tmp_path / "index.html").read_text()
     by_seed = rows(html)[4:]
     scores = scores_by_label(tmp_path)
-    expected = zip(*(scores[name] for name in ("LRU", "kM", "DkM", "DkM, decay 0.1")), strict=True)
+    expected = zip(*scores_in_order(scores), strict=True)
     assert by_seed == [[str(seed), *(f"{value:.1f}" for value in values)] for seed, values in enumerate(expected)]
     assert "2 seeds do not settle that order" in html  # the smallest p of two against two is 1/3
 

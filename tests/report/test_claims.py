@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from engram.report.claims import CLAIMS, Claim, Evidence, Statement, classic
+from engram.report.claims import CLAIMS, Claim, Evidence, Statement, classic, ratio
 from engram.report.claims.evidence import Cell
+from engram.report.claims.ratio import first_reached
 from engram.report.claims.rules import FAILS, HOLDS, OPEN, Word, judge, share
 from engram.report.statistics import Interval, stratified_bootstrap
 from engram.studies.protocol import STUDIES
@@ -25,7 +28,8 @@ PONG = "engram/Pong-v0"
 @pytest.fixture(autouse=True)
 def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
     """The worlds are clear enough for coarse bootstrap intervals, and there are many of them."""
-    monkeypatch.setattr(classic, "stratified_bootstrap", partial(stratified_bootstrap, repetitions=300))
+    for module in (classic, ratio):
+        monkeypatch.setattr(module, "stratified_bootstrap", partial(stratified_bootstrap, repetitions=300))
 
 
 @dataclass(frozen=True)
@@ -437,6 +441,30 @@ def test_a_verdict_follows_from_its_statements() -> None:
     assert left_out.word == HOLDS
     assert "no table ever filled: CartPole, MFEC, 10,000" in left_out.why
     assert judge([yes] * 5).why == "supported: yes: 2 [1, 3]; yes: 2 [1, 3]; yes: 2 [1, 3], and 2 more"
+
+
+def reached(curve: Sequence[float], x: Sequence[float], target: float) -> float:
+    """Where a curve that never falls first reaches a target, one point after the other."""
+    if target <= curve[0]:
+        return x[0]
+    for i in range(1, len(curve)):
+        if curve[i] >= target:
+            part = (target - curve[i - 1]) / (curve[i] - curve[i - 1])
+            return x[i - 1] + part * (x[i] - x[i - 1])
+    return x[-1]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 8), st.integers(1, 4), st.sampled_from([(), (1,), (7,), (3, 2)]))
+def test_where_a_curve_first_reaches_a_target(seed: int, points: int, targets: int, shape: tuple[int, ...]) -> None:
+    """Few values, so that curves have flat parts and targets that are met exactly."""
+    draw = np.random.default_rng(seed)
+    x = np.log(np.sort(draw.choice(np.arange(1, 10_000), points, replace=False)))
+    curves = np.maximum.accumulate(draw.integers(0, 6, (*shape, points)) / 4, axis=-1)
+    wanted = draw.integers(-2, 9, (*shape, targets)) / 4
+    found = first_reached(wanted, curves, x)
+    assert found.shape == wanted.shape
+    for place in np.ndindex(wanted.shape):
+        assert found[place] == reached(curves[place[:-1]].tolist(), x.tolist(), float(wanted[place]))
 
 
 def stream(

@@ -48,6 +48,18 @@ def test_seeds_are_those_of_the_captions() -> None:
     assert {score.seeds for score in RERUN.values()} == {3}
 
 
+def test_steps_are_those_of_the_captions() -> None:
+    ours = {
+        cell_of(place): place["steps"] for name in ("cartpole", "acrobot", "atari") for place in declared(name).values()
+    }
+    assert {cell: score.steps for cell, score in PAPER.items()} == ours
+    assert {cell: score.steps for cell, score in RERUN.items()} == {cell: ours[cell] for cell in RERUN}
+    assert PAPER[Cell(CARTPOLE, "mfec", "LRU", 50)].steps == 15_000
+    assert PAPER[Cell(ACROBOT, "nec", "DkM", 50)].steps == 20_000
+    assert PAPER[Cell("engram/Pong-v0", "nec", "LRU", 10_000)].steps == 5_000_000
+    assert PAPER[Cell("engram/Pong-v0", "nec", "LRU", 100_000)].steps == 3_500_000
+
+
 @pytest.mark.parametrize(("env", "agent"), BOLD)
 def test_bold_print_is_the_highest_mean(env: str, agent: str) -> None:
     assert [ranked(env, agent, size)[0] for size in SIZES[env]] == BOLD[env, agent].split()

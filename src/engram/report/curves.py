@@ -54,20 +54,24 @@ def learning_curves(curves: Sequence[Curve], looks: Mapping[str, Look], *, y_lab
     return figure
 
 
-def curve_grid(panels: Mapping[str, Sequence[Curve]], looks: Mapping[str, Look], *, y_label: str) -> Figure:
-    """A panel for each memory size, all on the same axes, and one legend."""
+def curve_grid(
+    panels: Mapping[str, Sequence[Curve]], looks: Mapping[str, Look], *, y_label: str, same_returns: bool = True
+) -> Figure:
+    """Panels side by side with one legend, on the same axes but for returns that cannot be compared."""
     columns = min(COLUMNS, ceil(len(panels) / (2 if len(panels) > COLUMNS else 1)))
     rows = ceil(len(panels) / columns)
     with mpl.rc_context({**STYLE, "font.size": 9}):
         figure = Figure(figsize=(PAGE_WIDTH, 0.5 + 1.95 * rows), layout="constrained")
-        grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+        grid = figure.subplots(rows, columns, sharex=True, sharey=same_returns, squeeze=False)
         for axes, (title, curves) in zip(grid.flat, panels.items(), strict=False):
             _draw(axes, curves, looks, width=1.4)
             axes.set_title(title, fontsize=9.5, fontweight="bold", loc="left", pad=4)
-        for axes in list(grid.flat)[len(panels) :]:
-            axes.set_visible(False)
+        for i in range(len(panels), grid.size):
+            grid.flat[i].set_visible(False)
+            grid.flat[i - columns].tick_params(labelbottom=True)  # it is the lowest of its column
         drawn = [curve for curves in panels.values() for curve in curves]
-        _limit(grid.flat[0], drawn)  # of all, as they share their axes
+        for axes, curves in zip(grid.flat, panels.values(), strict=False):
+            _limit(axes, drawn if same_returns else curves)
         add_legend(figure, {curve.label for curve in drawn}, looks)
         figure.supxlabel("Training (environment steps)", fontsize=9.5)
         figure.supylabel(y_label, fontsize=9.5)

@@ -8,8 +8,9 @@ from engram.agents import NAMES
 from engram.report import page
 from engram.report.claims.evidence import Evidence
 from engram.report.claims.rules import name_of
+from engram.report.protocol import steps_in_words
 from engram.report.statistics import difference, pooled_difference
-from engram.report.study import PROTOCOL, StudyReport
+from engram.report.study import StudyReport
 from engram.report.tables import ABOVE, BELOW, Block, interval_text, score_text
 from engram.studies.store import Results
 
@@ -31,23 +32,28 @@ class OpenReport(StudyReport):
     def summary(self) -> list[str]:
         """What the study is."""
         return [
-            f"{self.results.runs.height} runs of MFEC. {PROTOCOL} Each row changes one thing that the paper does not "
-            "say; everything else stays as it is in the other studies."
+            f"{self.results.runs.height} runs of MFEC. {self.protocol} Each row changes one thing that the paper does "
+            "not say; everything else stays as it is in the other studies."
         ]
 
-    def environment(self, env: str) -> list[page.Block]:
+    def sections(self) -> list[page.Block]:
+        """A part for each environment."""
+        return [self.environment(env) for env in self.envs]
+
+    def environment(self, env: str) -> page.Section:
         """A table per memory size: variants down, strategies across; and what each changes in the mean."""
         blocks: list[page.Block] = []
         for block in self.blocks(env):
             for size in block.sizes:
-                caption = f"{NAMES[block.agent]}, {size:,} entries per action"
+                about = f"{NAMES[block.agent]}, {size:,} entries per action"
+                caption = f"{about}, after {steps_in_words(block.steps([size]))}"
                 rows = [self._row(name, block, size) for name in self.variants]
                 blocks.append(page.Table(["", *block.strategies, "mean change"], rows, caption))
         note = (
             f"Mean ± standard deviation over seeds. {ABOVE} {BELOW}: above or below the first row beyond the 95 % "
             "interval (Welch, each cell by itself). Mean change: over strategies, with its 95 % interval."
         )
-        return [page.Section(name_of(env), [*blocks, page.Text(note, note=True)])]
+        return page.Section(name_of(env), [*blocks, page.Text(note, note=True)])
 
     def _row(self, name: str, block: Block, size: int) -> list[str | page.Entry]:
         cells: list[str | page.Entry] = [name or "as in the other studies"]

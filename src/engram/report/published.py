@@ -17,8 +17,12 @@ class Score(NamedTuple):
     mean: float
     std: float
     seeds: int
+    steps: int  # of training in each run
 
 
+CARTPOLE_STEPS = {"mfec": 15_000, "nec": 20_000, "d3qn": 20_000}  # of the captions, which do not name D3QN
+ACROBOT_STEPS = 20_000
+ATARI_STEPS, LARGE_NEC_STEPS = 5_000_000, 3_500_000  # the latter: NEC at 10⁵
 CARTPOLE_ROWS = {  # Table 1: per size, MFEC's five strategies, then NEC's
     50: "96±21 180±47 51±24 133±66 123±13 161±15 107±29 195±88 136±72 326±31",
     100: "110±9 134±25 57±15 108±37 153±25 235±53 132±42 215±97 216±159 339±32",
@@ -53,9 +57,13 @@ RERUN_ROWS = {  # the authors' code with the paper's settings, 3 seeds
 RERUN_ACROBOT = {"mfec": "-489±16 -475±15 -487±11", "nec": "-485±17 -484±8 -481±26"}  # at 150: LRU, SUR, DkM
 
 
-def _scores(row: str, seeds: int) -> list[Score]:
-    parts = [text.partition("±") for text in row.split()]
-    return [Score(float(mean), float(std or 0), seeds) for mean, _, std in parts]
+def _score(text: str, seeds: int, steps: int) -> Score:
+    mean, _, std = text.partition("±")
+    return Score(float(mean), float(std or 0), seeds, steps)
+
+
+def _classic_steps(env: str, agent: str) -> int:
+    return CARTPOLE_STEPS[agent] if env == "CartPole-v1" else ACROBOT_STEPS
 
 
 def _paper() -> dict[Cell, Score]:
@@ -63,29 +71,30 @@ def _paper() -> dict[Cell, Score]:
     for env, rows in (("CartPole-v1", CARTPOLE_ROWS), ("Acrobot-v1", ACROBOT_ROWS)):
         for size, row in rows.items():
             places = [(agent, name) for agent in ("mfec", "nec") for name in FIVE]
-            for (agent, name), score in zip(places, _scores(row, 5), strict=True):
-                found[Cell(env, agent, name, size)] = score
-    found[Cell("CartPole-v1", "d3qn", None, None)] = Score(249, 143, 5)
-    found[Cell("Acrobot-v1", "d3qn", None, None)] = Score(-336, 149, 5)
+            for (agent, name), text in zip(places, row.split(), strict=True):
+                found[Cell(env, agent, name, size)] = _score(text, 5, _classic_steps(env, agent))
+    for env, text in (("CartPole-v1", "249±143"), ("Acrobot-v1", "-336±149")):
+        found[Cell(env, "d3qn", None, None)] = _score(text, 5, _classic_steps(env, "d3qn"))
     for game, row in ATARI_ROWS.items():
-        *episodic, parametric = _scores(row, 3)
+        *episodic, parametric = row.split()
         order = [
             (agent, name, size) for size in (10_000, 100_000) for agent in ("mfec", "nec") for name in ("LRU", "DkM")
         ]
-        for (agent, name, size), score in zip(order, episodic, strict=True):
-            found[Cell(game, agent, name, size)] = score
-        found[Cell(game, "d3qn", None, None)] = parametric
+        for (agent, name, size), text in zip(order, episodic, strict=True):
+            steps = LARGE_NEC_STEPS if (agent, size) == ("nec", 100_000) else ATARI_STEPS
+            found[Cell(game, agent, name, size)] = _score(text, 3, steps)
+        found[Cell(game, "d3qn", None, None)] = _score(parametric, 3, ATARI_STEPS)
     return found
 
 
 def _rerun() -> dict[Cell, Score]:
     found: dict[Cell, Score] = {}
     for (env, agent, size), row in RERUN_ROWS.items():
-        for name, score in zip(FIVE, _scores(row, 3), strict=True):
-            found[Cell(env, agent, name, size)] = score
+        for name, text in zip(FIVE, row.split(), strict=True):
+            found[Cell(env, agent, name, size)] = _score(text, 3, _classic_steps(env, agent))
     for agent, row in RERUN_ACROBOT.items():
-        for name, score in zip(("LRU", "SUR", "DkM"), _scores(row, 3), strict=True):
-            found[Cell("Acrobot-v1", agent, name, 150)] = score
+        for name, text in zip(("LRU", "SUR", "DkM"), row.split(), strict=True):
+            found[Cell("Acrobot-v1", agent, name, 150)] = _score(text, 3, ACROBOT_STEPS)
     return found
 
 

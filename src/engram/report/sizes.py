@@ -86,7 +86,11 @@ def memory_needed(panels: Sequence[Panel], looks: Mapping[str, Look], *, x_label
     """
     with mpl.rc_context(STYLE):
         figure, grid = _panels(panels, sharey=True)
+        every = {size for panel in panels for by_size in panel.scores.values() for size in by_size}
+        margin = (max(every) / min(every)) ** 0.05
         for axes, panel in zip(grid, panels, strict=True):
+            axes.set_yscale("log")
+            axes.set_ylim(min(every) / margin, max(every) * margin)
             for name, by_size in panel.scores.items():
                 levels, needed = needed_memory({size: float(scores.mean()) for size, scores in by_size.items()})
                 look = looks[name]
@@ -99,9 +103,8 @@ def memory_needed(panels: Sequence[Panel], looks: Mapping[str, Look], *, x_label
                     markersize=3.5,
                     markevery=[0, LEVELS - 1],
                 )
-            axes.set_yscale("log")
             axes.set_xlabel(x_label)
-            axes.set_yticks(sorted({size for by_size in panel.scores.values() for size in by_size}))
+            axes.set_yticks(sorted(every))
             axes.yaxis.set_major_formatter("{x:,.0f}")
             axes.yaxis.set_minor_locator(mpl.ticker.NullLocator())
         grid[0].set_ylabel("Entries per action needed")

@@ -13,8 +13,8 @@ from engram.report.claims import CLAIMS, Evidence
 from engram.report.density import CAPTION, NAMES, ORDER, densities, evolution, read_snapshots
 from engram.report.folder import write_figure, write_page
 from engram.report.statistics import mean_interval
-from engram.report.study import claims_blocks
 from engram.report.style import COLOURS
+from engram.report.verdicts import claims_blocks
 from engram.training.disk import write_atomically
 from engram.typing import Array
 

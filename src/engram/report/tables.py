@@ -1,13 +1,15 @@
 """Tables of a study: ours beside theirs, intervals, and who beats whom."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from engram.report.claims.evidence import Cell, Evidence
+from engram.report.claims.rules import name_of
 from engram.report.page import Entry, Table
+from engram.report.protocol import steps_in_words
 from engram.report.published import PAPER, RERUN, Score
 from engram.report.statistics import (
     Interval,
@@ -20,15 +22,16 @@ from engram.typing import Array
 
 UNFILLED = "○"
 ABOVE, BELOW = "▲", "▼"
-THEIRS = (
-    f" Below: the paper's, and those of a rerun of its authors' code. {ABOVE} {BELOW}: ours lies above or below the "
-    "paper's beyond the 95 % interval (Welch, each cell by itself)."
-)
-LEGEND = (
-    "Mean ± standard deviation (ddof 1) over seeds of the runs' scores; bold: the highest mean of its row, if none is "
-    "missing."
-    f"{THEIRS} {UNFILLED}: no table ever filled, so no strategy had anything to forget."
-)
+MISSING, NOT_RUN = "missing", "–"  # a run of the cell is not finished; the cell is not part of the study
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table of scores."""
+
+    labels: Sequence[str]
+    cells: Sequence[Cell]
+    entries: Sequence[Entry]
 
 
 @dataclass(frozen=True)
@@ -42,9 +45,18 @@ class Block:
     sizes: Sequence[int]
     runs: Mapping[Cell, Sequence[str]] = field(default_factory=dict)  # ids, by cell
 
+    def cell(self, strategy: str, size: int) -> Cell:
+        """Where its runs stand."""
+        return Cell(self.env, self.agent, strategy, size)
+
     def scores(self, strategy: str, size: int) -> Array | None:
         """Of the seeds, if all are there."""
-        return self.evidence.scores(self.env, self.agent, strategy, size)
+        return self.evidence.scores(*self.cell(strategy, size))
+
+    def steps(self, sizes: Sequence[int]) -> set[int]:
+        """Of training, in the runs at these sizes."""
+        cells = [self.cell(name, size) for name in self.strategies for size in sizes]
+        return {steps for cell in cells for steps in self.evidence.steps.get(cell, ())}
 
     def there(self) -> dict[str, dict[int, Array]]:
         """All cells that are whole: strategy → size → scores."""
@@ -61,11 +73,12 @@ class Block:
 
     def best(self, size: int) -> tuple[str, ...]:
         """The strategies with the highest mean: none, if a strategy's runs are missing or all have the same."""
-        there = [self.scores(name, size) for name in self.strategies]
+        run = [name for name in self.strategies if self.cell(name, size) in self.evidence.steps]
+        there = [self.scores(name, size) for name in run]
         means = [float(scores.mean()) for scores in there if scores is not None]
-        if len(means) < len(there) or max(means) == min(means):
+        if not means or len(means) < len(there) or max(means) == min(means):
             return ()
-        return tuple(name for name, mean in zip(self.strategies, means, strict=True) if mean == max(means))
+        return tuple(name for name, mean in zip(run, means, strict=True) if mean == max(means))
 
     @cached_property
     def digits(self) -> int:
@@ -73,19 +86,24 @@ class Block:
         scores = [each for cells in self.there().values() for each in cells.values()]
         return digits_for(np.concatenate(scores)) if scores else 0
 
-    def beside_theirs(self, caption: str) -> Table:
-        """Scores, with the paper's below where it prints any."""
-        rows: list[list[str | Entry]] = []
+    def rows(self, strategies: Sequence[str]) -> list[Row]:
+        """A row for each size, with these strategies: scores, and the paper's below where it prints any."""
+        found = []
         for size in self.sizes:
-            best = self.best(size) if self.filled(size) else ()
-            cells = [self._entry(name, size, bold=name in best) for name in self.strategies]
-            rows.append([f"{size:,}", *cells])
-        return Table(["entries per action", *self.strategies], rows, caption)
-
-    def _entry(self, strategy: str, size: int, *, bold: bool) -> Entry:
-        cell = Cell(self.env, self.agent, strategy, size)
-        scores, runs, filled = self.scores(strategy, size), self.runs.get(cell, ()), self.filled(size)
-        return entry(scores, cell, runs, bold=bold, filled=filled, digits=self.digits)
+            filled = self.filled(size)
+            best = self.best(size) if filled else ()
+            cells = [self.cell(name, size) for name in strategies]
+            entries = [
+                entry(
+                    *(self.evidence, cell, self.runs.get(cell, ())),
+                    bold=cell.strategy in best,
+                    filled=filled,
+                    digits=self.digits,
+                )
+                for cell in cells
+            ]
+            found.append(Row([f"{size:,}"], cells, entries))
+        return found
 
     def intervals(self, caption: str) -> Table:
         """Interquartile means with stratified bootstrap intervals."""
@@ -93,8 +111,8 @@ class Block:
         for size in self.sizes:
             cells = []
             for name in self.strategies:
-                scores = self.scores(name, size)
-                cells.append("missing" if scores is None else interval_text(robust_mean([scores]), self.digits))
+                scores, absent = self.scores(name, size), absence(self.evidence, self.cell(name, size))
+                cells.append(absent if scores is None else interval_text(robust_mean([scores]), self.digits))
             rows.append([f"{size:,}", *cells])
         every = [robust_mean(list(cells.values())) for cells in self._filled()]
         rows.append(["all that filled", *(interval_text(each, self.digits) for each in every)])
@@ -123,8 +141,79 @@ class Block:
         return Table(["", *(f"> {name}" for name in self.strategies)], rows, caption)
 
 
+def score_table(blocks: Sequence[Block], name: str) -> Table:
+    """The scores of one agent; where there are several environments, all in one table."""
+    evidence = blocks[0].evidence
+    several = len({cell.env for cell in evidence.steps}) > 1
+    strategies = list(dict.fromkeys(each for block in blocks for each in block.strategies))
+    rows = [
+        replace(row, labels=[name_of(block.env), *row.labels]) if several else row
+        for block in blocks
+        for row in block.rows(strategies)
+    ]
+    header = [*(["environment"] if several else []), "entries per action", *strategies]
+    return titled(evidence, name, header, rows)
+
+
+def titled(evidence: Evidence, name: str, header: Sequence[str], rows: Sequence[Row]) -> Table:
+    """A table that says after how many steps of training: in its caption, or in each row where those are not alike."""
+    told = [_steps_told(evidence, row.cells) for row in rows]
+    alike = len(set(told)) == 1
+    body: list[list[str | Entry]] = []
+    for row, steps in zip(rows, told, strict=True):
+        *labels, last = row.labels
+        body.append([*labels, last if alike else Entry(last, [steps]), *row.entries])
+    whole = all(each.text != NOT_RUN for row in rows for each in row.entries)
+    caption, note = f"{name} after {told[0]}" if alike else name, "" if whole else f"{NOT_RUN}: not run."
+    return Table(header, body, caption, note=note)
+
+
+def _steps_told(evidence: Evidence, cells: Sequence[Cell]) -> str:
+    ours = {steps for cell in cells for steps in evidence.steps.get(cell, ())}
+    return steps_in_words(ours, {PAPER[cell].steps for cell in cells if cell in PAPER})
+
+
+def legend(evidence: Evidence) -> str:
+    """What the cells of tables show, as far as there is any of it."""
+    theirs = {cell: PAPER[cell] for cell in evidence.steps if cell in PAPER}
+    alike = [evidence.steps[cell] == (score.steps,) for cell, score in theirs.items()]
+    told = [
+        "Mean ± standard deviation (ddof 1) over seeds of the runs' scores; bold: the highest mean of its row, if none "
+        "is missing."
+    ]
+    if theirs:
+        rerun = ", and those of a rerun of its authors' code" if any(cell in RERUN for cell in theirs) else ""
+        told.append(f"Below: the paper's{rerun}.")
+    if any(alike):
+        where = "" if all(alike) else ", marked only where training was as long as the paper's"
+        told.append(
+            f"{ABOVE} {BELOW}: ours lies above or below the paper's beyond the 95 % interval (Welch, each cell by "
+            f"itself){where}."
+        )
+    elif theirs:
+        told.append("None is marked as above or below the paper's, since training was not as long.")
+    known = {cell.strategy for cell in theirs}
+    games = {cell.env for cell in theirs}
+    new = dict.fromkeys(cell.strategy for cell in evidence.steps if cell.env in games and cell.strategy not in known)
+    told += [f"Not in the paper: {'; '.join(map(str, new))}."] if new else []
+    if any(_never_filled(evidence, cell) for cell in evidence.steps):
+        told.append(f"{UNFILLED}: no table ever filled, so no strategy had anything to forget.")
+    return " ".join(told)
+
+
+def _never_filled(evidence: Evidence, cell: Cell) -> bool:
+    if cell.capacity is None or evidence.scores(*cell) is None:
+        return False
+    return not evidence.filled(cell.env, cell.agent, cell.capacity)
+
+
+def absence(evidence: Evidence, cell: Cell) -> str:
+    """Why a cell has no score."""
+    return MISSING if cell in evidence.steps else NOT_RUN
+
+
 def entry(
-    scores: Array | None,
+    evidence: Evidence,
     cell: Cell,
     runs: Sequence[str],
     *,
@@ -133,18 +222,18 @@ def entry(
     digits: int | None = None,
 ) -> Entry:
     """A cell: ours, and below it theirs."""
-    paper, rerun = PAPER.get(cell), RERUN.get(cell)
+    scores, paper, rerun = evidence.scores(*cell), PAPER.get(cell), RERUN.get(cell)
     below = [f"{name}{score.mean:g} ± {score.std:g}" for name, score in (("", paper), ("rerun ", rerun)) if score]
     hint = "runs: " + ", ".join(runs) if runs else ""
     if scores is None:
-        return Entry("missing", below, dim=True, hint=hint)
-    mark = differs(scores, paper) + ("" if filled else UNFILLED)
+        return Entry(absence(evidence, cell), below, dim=True, hint=hint)
+    mark = differs(scores, paper, evidence.steps[cell]) + ("" if filled else UNFILLED)
     return Entry(score_text(scores, digits), below, bold, not filled, hint, mark)
 
 
-def differs(scores: Array, theirs: Score | None) -> str:
-    """A mark, if ours and theirs are further apart than chance between seeds explains."""
-    if theirs is None or len(scores) < 2:
+def differs(scores: Array, theirs: Score | None, steps: Sequence[int]) -> str:
+    """A mark, if ours and theirs are further apart than chance between seeds explains, after the same training."""
+    if theirs is None or len(scores) < 2 or tuple(steps) != (theirs.steps,):
         return ""
     gap = difference_from(scores, theirs.mean, theirs.std, theirs.seeds)
     return ABOVE if gap.above(0) else BELOW if gap.below(0) else ""

@@ -10,7 +10,8 @@ from engram.report.markdown import markdown
 from engram.report.open import OpenReport
 from engram.report.page import Page, Section
 from engram.report.stream import StreamReport, read_stream
-from engram.report.study import StudyReport, claims_tables
+from engram.report.study import StudyReport
+from engram.report.verdicts import claims_tables
 from engram.studies.folder import StudyFolder
 from engram.studies.store import Results
 from engram.training.disk import write_atomically
@@ -28,8 +29,8 @@ def write_report(folder: Path, out: Path) -> Path:
 
 def write_claims(evidence: Evidence, path: Path) -> None:
     """Write what became of all claims, and the rules, as Markdown."""
-    verdicts, rules = claims_tables(CLAIMS, evidence)
-    page = Page("The paper's claims", [verdicts, Section("The rules", [rules])])
+    tables = claims_tables(CLAIMS, evidence)
+    page = Page("The paper's claims", [tables.verdicts, Section("The rules", [tables.rules])])
     write_atomically(path, markdown(page).encode())
 
 

@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from engram.errors import RunFolderError
 from engram.studies.grid import Study
 from engram.training.disk import make_folder, told, write_atomically
 from engram.training.folder import RunFolder, machine
-from engram.training.run import Run
+from engram.training.run import EVALUATION, Run
 
 COPIED = ("config.json", "progress.jsonl", "meta.json", "model.safetensors", "result.json")  # in this order
 
@@ -44,6 +44,12 @@ class StudyFolder:
         except (ValueError, KeyError, TypeError) as error:
             raise RunFolderError(f"{self._study} cannot be read: {error!r}") from error
 
+    def write(self, name: str, title: str, runs: Mapping[str, Mapping[str, Any]]) -> None:
+        """Write what `read` reads, with a line for each run."""
+        lines = ",\n".join(f"    {json.dumps(run_id)}: {json.dumps(place)}" for run_id, place in runs.items())
+        head = f'{{\n  "study": {json.dumps(name)},\n  "title": {json.dumps(title)},\n  "runs": {{\n'
+        write_atomically(self._study, f"{head}{lines}\n  }}\n}}\n".encode())
+
     def declare(self, study: Study, runs: Sequence[Run]) -> None:
         """Note that these runs belong to the study, besides those that already do."""
         known: dict[str, Any] = {}
@@ -56,9 +62,7 @@ class StudyFolder:
             known = read["runs"]
         variants = study.variants()
         known |= {run.id: {**_place(run), "variant": variants.get(run.id, "")} for run in runs}
-        lines = ",\n".join(f"    {json.dumps(run_id)}: {json.dumps(place)}" for run_id, place in known.items())
-        head = f'{{\n  "study": {json.dumps(study.name)},\n  "title": {json.dumps(study.title)},\n  "runs": {{\n'
-        write_atomically(self._study, f"{head}{lines}\n  }}\n}}\n".encode())
+        self.write(study.name, study.title, known)
 
     def take_from(self, others: Iterable[Path], runs: Sequence[Run]) -> int:
         """Copy finished runs from other studies' folders; a run of the same id is the same run. Say how many."""
@@ -97,7 +101,7 @@ class StudyFolder:
 
 
 def _place(run: Run) -> dict[str, Any]:
-    """Where a run stands in the study's tables."""
+    """Where a run stands in the study's tables, and what it does."""
     settings = run.settings.to_json()
     return {
         "agent": run.agent,
@@ -106,7 +110,13 @@ def _place(run: Run) -> dict[str, Any]:
         "capacity": settings.get("capacity"),
         "seed": run.settings.seed,
         "steps": run.steps,
+        **unusual_evaluation({name: getattr(run, name) for name in EVALUATION}),
     }
+
+
+def unusual_evaluation(config: Mapping[str, Any]) -> dict[str, Any]:
+    """How a run is evaluated, as far as it is not a run's default."""
+    return {name: config[name] for name in EVALUATION if name in config and config[name] != getattr(Run, name)}
 
 
 def command_line() -> list[str]:

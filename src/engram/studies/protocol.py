@@ -87,7 +87,7 @@ STUDIES = {
         ),
         Study(
             "atari",
-            "Five Atari games: LRU against DkM",
+            "Five Atari games: what to forget",
             tuple(grid for game in GAMES for grid in atari(game)),
         ),
         Study(

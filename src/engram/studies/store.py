@@ -9,7 +9,7 @@ import numpy as np
 
 from engram.errors import MissingExtraError, RunFolderError
 from engram.report.style import label
-from engram.studies.folder import StudyFolder
+from engram.studies.folder import StudyFolder, unusual_evaluation
 from engram.training.disk import told, write_atomically
 from engram.training.folder import RunFolder
 
@@ -47,7 +47,7 @@ class Results:
     study: str
     title: str
     evaluations: pl.DataFrame  # one row per evaluation, as SCHEMA says
-    declared: dict[str, dict[str, Any]]  # the study's runs by id, and where each stands in its tables
+    declared: dict[str, dict[str, Any]]  # the study's runs by id: where each stands in its tables, and what it does
     calls: list[dict[str, Any]]  # how they were made
     folder: Path | None = None  # from which it was read
 
@@ -56,7 +56,7 @@ class Results:
         """From a study's folder, or from one that `export` made."""
         folder = StudyFolder(path)
         study = folder.read()
-        places: dict[str, dict[str, Any]] = study["runs"]
+        places = {run_id: _place(path / run_id, place) for run_id, place in study["runs"].items()}
         rows = [row for run_id, place in places.items() for row in _rows(path / run_id, run_id, place)]
         if rows or not (path / TABLE).exists():
             evaluations = pl.DataFrame(rows, SCHEMA, orient="row")
@@ -85,9 +85,9 @@ class Results:
                 raise RunFolderError(
                     f"{folder} holds the study {there!r}, not {self.study!r}; choose another with --out"
                 )
-            for name in ("study.json", "calls.jsonl"):
-                if (self.folder / name).exists():
-                    write_atomically(folder / name, (self.folder / name).read_bytes())
+            StudyFolder(folder).write(self.study, self.title, self.declared)
+            if (calls := self.folder / "calls.jsonl").exists():
+                write_atomically(folder / calls.name, calls.read_bytes())
         write_atomically(folder / TABLE, _parquet(self.evaluations))
         write_atomically(folder / "evaluations.csv", self.evaluations.write_csv().encode())
 
@@ -95,6 +95,11 @@ class Results:
 def read_evaluations(path: Path | str) -> pl.DataFrame:
     """All results of a study in one table, a row for every evaluation."""
     return Results.read(Path(path)).evaluations
+
+
+def _place(path: Path, place: dict[str, Any]) -> dict[str, Any]:
+    """As the study declares it, with what the run's own config says of its evaluations."""
+    return {**place, **unusual_evaluation(RunFolder(path).config or {})}
 
 
 def _rows(path: Path, run_id: str, place: dict[str, Any]) -> list[tuple[Any, ...]]:

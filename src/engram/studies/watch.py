@@ -52,6 +52,8 @@ class Watch:
     ) -> None:
         if self._live is not None:
             self._live.stop()
+        if self.reused:
+            self.console.print(f"{self.reused} of {len(self.runs)} runs were finished before and are reused")
         self.console.print(self.table() if kind is None else self.line())
 
     def __call__(self, news: News) -> None:

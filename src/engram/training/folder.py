@@ -79,14 +79,22 @@ class RunFolder:
         except (ValueError, TypeError) as error:
             raise RunFolderError(f"{self._result} cannot be read: {error!r}; delete it to run again") from error
 
+    @property
+    def config(self) -> dict[str, Any] | None:
+        """The run as its file describes it, or None where there is none."""
+        try:
+            with told("read", self._config):
+                return dict(json.loads(self._config.read_text())) if self._config.exists() else None
+        except (ValueError, TypeError) as error:
+            raise RunFolderError(f"{self._config} cannot be read: {error!r}") from error
+
     def run(self) -> Run:
         """The run that the folder holds, if its config says all about it."""
-        with told("read", self._config):
-            config = self._config.read_text() if self._config.exists() else None
+        config = self.config
         if config is None:
             raise RunFolderError(f"{self.path} holds no run; train one: engram train mfec --out {self.path}")
         try:
-            return run_from_json(json.loads(config))
+            return run_from_json(config)
         except (ValueError, KeyError, TypeError) as error:
             raise RunFolderError(f"{self._config} cannot be read: {error!r}") from error
 

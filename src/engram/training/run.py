@@ -17,6 +17,13 @@ from engram.memory.strategies import get_strategy
 from engram.training.evaluation import with_evaluations
 from engram.training.events import Event
 
+EVALUATION = (  # the fields of a run that say how it is evaluated
+    "evaluation_interval_steps",
+    "evaluation_episodes",
+    "evaluation_epsilon",
+    "evaluation_max_steps",
+)
+
 
 @dataclass(frozen=True)
 class Run:

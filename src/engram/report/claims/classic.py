@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from engram.report.claims.evidence import Evidence
+from engram.report.claims.ratio import memory_ratio
 from engram.report.claims.rules import (
     Claim,
     Column,
@@ -16,7 +17,6 @@ from engram.report.claims.rules import (
     share,
 )
 from engram.report.statistics import (
-    Interval,
     mean_interval,
     pooled_difference,
     slope,
@@ -112,48 +112,6 @@ def needs_less_memory(evidence: Evidence) -> Verdict:
         refuted = all(each.high < 10 for each in there.values()) and len(there) == len(AGENTS)
         statements.append(Statement(text, most, supported=most.low >= 10, refuted=refuted))
     return judge(statements, lacking)
-
-
-def memory_ratio(evidence: Evidence, env: str, agent: str, level: float) -> Interval | None:
-    """How many times the memory LRU needs for DkM's score: the median over DkM's sizes, by bootstrap over seeds.
-
-    LRU's mean score is interpolated over the logarithm of the size, never falling; a score that LRU reaches at no
-    size counts as its largest, so that the ratio is at least what is said.
-    """
-    sizes = evidence.sizes(env, agent)
-    lru = {size: evidence.scores(env, agent, "LRU", size) for size in sizes}
-    dkm = {size: evidence.scores(env, agent, "DkM", size) for size in sizes if size * 10 <= max(sizes, default=0)}
-    if not dkm or any(scores is None for scores in (*lru.values(), *dkm.values())):
-        return None
-    logs, wanted = np.log(sizes), np.log(list(dkm))
-
-    def ratio(theirs: Sequence[Array], ours: Sequence[Array]) -> Array:
-        reached = np.maximum.accumulate(np.stack([each.mean(axis=-1) for each in theirs], -1), axis=-1)  # [R, sizes]
-        target = np.stack([each.mean(axis=-1) for each in ours], -1)  # [R, sizes of DkM]
-        needed = _interpolate(reached, logs, target)
-        ratios: Array = np.exp(np.median(needed - wanted, axis=-1))
-        return ratios
-
-    return stratified_bootstrap(
-        ratio, [np.asarray(s) for s in lru.values()], [np.asarray(s) for s in dkm.values()], level=level
-    )
-
-
-def _interpolate(reached: Array, logs: Array, target: Array) -> Array:
-    """The logarithm of the size at which a rising curve first reaches each target, row by row."""
-    flat_reached, flat_target = reached.reshape(-1, reached.shape[-1]), target.reshape(-1, target.shape[-1])
-    rows = [_first_at(curve, logs, wanted) for curve, wanted in zip(flat_reached, flat_target, strict=True)]
-    return np.array(rows).reshape(target.shape)
-
-
-def _first_at(curve: Array, logs: Array, targets: Array) -> Array:
-    at = np.searchsorted(curve, targets, side="left")  # the first size that is enough
-    above = np.clip(at, 1, len(curve) - 1)
-    rise = curve[above] - curve[above - 1]
-    part = np.where(rise > 0, (targets - curve[above - 1]) / np.where(rise > 0, rise, 1), 1.0)
-    between = logs[above - 1] + np.clip(part, 0, 1) * (logs[above] - logs[above - 1])
-    found: Array = np.where(at == 0, logs[0], np.where(at == len(curve), logs[-1], between))
-    return found
 
 
 def rew_and_sur_do_poorly(evidence: Evidence) -> Verdict:

@@ -1,9 +1,9 @@
 """What claims are decided from: the scores of runs, by where they stand in the tables."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,12 @@ class Cell(NamedTuple):
     agent: str
     strategy: str | None  # as in the paper: LRU, …
     capacity: int | None
+
+    @classmethod
+    def of(cls, place: Mapping[str, Any]) -> Self:
+        """The cell of a run, given as a study declares it."""
+        strategy = None if place["strategy"] is None else label(place["strategy"])
+        return cls(place["env"], place["agent"], strategy, place["capacity"])
 
 
 @dataclass(frozen=True)
@@ -67,11 +73,19 @@ class Evidence:
         for study in self.studies:
             for run_id in study.missing:
                 place = study.declared[run_id]
-                if run_id in done or place.get("variant", ""):
-                    continue
-                strategy = None if place["strategy"] is None else label(place["strategy"])
-                found.add(Cell(place["env"], place["agent"], strategy, place["capacity"]))
+                if run_id not in done and not place.get("variant", ""):
+                    found.add(Cell.of(place))
         return found
+
+    @cached_property
+    def steps(self) -> dict[Cell, tuple[int, ...]]:
+        """Every cell of the studies, finished or not, and the steps of training of its runs: one number, if alike."""
+        found: dict[Cell, set[int]] = {}
+        for study in self.studies:
+            for place in study.declared.values():
+                if not place.get("variant", ""):
+                    found.setdefault(Cell.of(place), set()).add(place["steps"])
+        return {cell: tuple(sorted(steps)) for cell, steps in found.items()}
 
     def scores(self, env: str, agent: str, strategy: str | None, capacity: int | None) -> Array | None:
         """One score per seed, in order of the seeds; None for a cell that is not there, or not whole."""
