@@ -1,4 +1,4 @@
-"""Which slot holds this state? One hash table per table: open addressing, linear probing, half full at most.
+"""Which slot holds this state? One hash table per table: open addressing, linear probing, four sevenths full at most.
 
 A bucket holds a slot + 1, or 0: fresh memory is empty as it comes, and takes no space until it is used.
 """
@@ -11,6 +11,11 @@ from engram.typing import Ints, States, Whole
 EMPTY = -1  # no slot
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ / φ, spreads states that are not hashes themselves
 HALF = np.uint64(32)
+
+
+def buckets_for(capacity: int) -> int:
+    """How many buckets a table has."""
+    return capacity + 3 * capacity // 4 + 1
 
 
 @compiled

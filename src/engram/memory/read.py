@@ -6,8 +6,9 @@ import numpy as np
 
 from engram.compiling import compiled
 from engram.memory import order
-from engram.memory.search import get_key, search_table
-from engram.typing import Doubles, Floats, Ints, Longs
+from engram.memory.keys import get_key
+from engram.memory.search import search_table
+from engram.typing import Array, Doubles, Floats, Ints, Longs
 
 
 class Reading(NamedTuple):
@@ -53,6 +54,8 @@ def all_finite(queries: Floats) -> bool:
 @compiled
 def read(
     keys: Floats,
+    codes: Array,
+    axes: Floats,
     values: Floats,
     size: Longs,
     queries: Floats,  # [B, dims]
@@ -71,7 +74,7 @@ def read(
     slots = np.empty(neighbours, np.int32)
     for b in range(len(queries)):
         for action in range(actions):
-            found = search_table(keys, action, size[action], capacity, queries[b], distances, slots)
+            found = search_table(keys, codes, axes, action, size[action], capacity, queries[b], distances, slots)
             out[b, action] = weighted_mean(values[action], distances, slots, found, reading)
     return True
 
@@ -79,6 +82,8 @@ def read(
 @compiled
 def read_and_touch(
     keys: Floats,
+    codes: Array,
+    axes: Floats,
     values: Floats,
     size: Longs,
     ranks: Doubles,
@@ -102,7 +107,7 @@ def read_and_touch(
     for b in range(len(queries)):
         clock[0] += 1
         for action in range(actions):
-            found = search_table(keys, action, size[action], capacity, queries[b], distances, slots)
+            found = search_table(keys, codes, axes, action, size[action], capacity, queries[b], distances, slots)
             out[b, action] = weighted_mean(values[action], distances, slots, found, reading)
             for i in range(found):
                 ranks[action, slots[i]] = clock[0]
@@ -113,6 +118,8 @@ def read_and_touch(
 @compiled
 def find_neighbours(
     keys: Floats,
+    codes: Array,
+    axes: Floats,
     table: int,
     size: int,
     capacity: int,
@@ -123,13 +130,15 @@ def find_neighbours(
     """The nearest entries of one table for every query; return how many each has."""
     found = 0
     for b in range(len(queries)):
-        found = search_table(keys, table, size, capacity, queries[b], distances[b], slots[b])
+        found = search_table(keys, codes, axes, table, size, capacity, queries[b], distances[b], slots[b])
     return found
 
 
 @compiled
 def look_up(
     keys: Floats,
+    codes: Array,
+    axes: Floats,
     values: Floats,
     size: Longs,
     actions: Longs,  # [B]
@@ -145,7 +154,7 @@ def look_up(
     distances = np.empty(wanted, np.float32)
     for b in range(len(queries)):
         action = actions[b]
-        found[b] = search_table(keys, action, size[action], capacity, queries[b], distances, slots[b])
+        found[b] = search_table(keys, codes, axes, action, size[action], capacity, queries[b], distances, slots[b])
         for i in range(found[b]):
             near_values[b, i] = values[action, slots[b, i]]
             get_key(keys, action, slots[b, i], capacity, near_keys[b, i])

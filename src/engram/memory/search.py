@@ -1,73 +1,15 @@
-"""Exact k-nearest-neighbour search by squared Euclidean distance.
-
-The keys of a table lie in blocks of `lanes(dims)` entries, and within a block dimension by dimension:
-
-    block 0: x₀ of 64 entries, x₁ of 64 entries, …   block 1: …   last block: as wide as what is left
-
-so that one vector instruction serves neighbouring entries, no distance needs a sum across lanes, and no
-byte is padding. All tables follow one another in one array.
-"""
+"""Exact k-nearest-neighbour search by squared Euclidean distance, of narrow keys by blocks: see keys.py."""
 
 import numpy as np
 
 from engram.compiling import compiled
-from engram.typing import Floats, Ints, Whole
+from engram.memory.keys import LANES, WIDE, lanes
+from engram.memory.nearest import any_within, insert
+from engram.memory.wide import search_wide
+from engram.typing import Array, Floats, Ints
 
-BLOCK = 4096  # numbers per block, about: half of what the first-level cache holds
-LANES = 64  # entries per block at least
-GROUP = 64  # entries of which one look tells whether any is near
 COLUMNS = 16  # into which a block is divided for a first bound
 STRIDE = 32  # dimensions between two looks at whether a block can still hold a neighbour
-
-
-@compiled
-def lanes(dims: int) -> int:
-    """Entries per block."""
-    return max(LANES, BLOCK // max(dims, 1) // LANES * LANES)
-
-
-@compiled
-def get_key(keys: Floats, table: int, slot: Whole, capacity: int, out: Floats) -> None:
-    """Copy one entry's key out of its block."""
-    dims = len(out)
-    step = lanes(dims)
-    first = slot // step * step
-    width = min(step, capacity - first)
-    block = keys[(table * capacity + first) * dims :]
-    for dim in range(dims):
-        out[dim] = block[dim * width + slot - first]
-
-
-@compiled
-def get_keys(keys: Floats, table: int, capacity: int, out: Floats) -> None:
-    """Copy the first entries' keys out of their blocks, a row each."""
-    for slot in range(len(out)):
-        get_key(keys, table, slot, capacity, out[slot])
-
-
-@compiled
-def blend_key(keys: Floats, table: int, slot: Whole, capacity: int, key: Floats, weight: float) -> None:
-    """c ← c + w (s − c); a weight of 1 puts the key there as it is."""
-    dims = len(key)
-    step = lanes(dims)
-    first = slot // step * step
-    width = min(step, capacity - first)
-    block = keys[(table * capacity + first) * dims :]
-    for dim in range(dims):
-        place = dim * width + slot - first
-        if weight == 1:
-            block[place] = key[dim]
-        else:
-            block[place] = block[place] + weight * (key[dim] - block[place])
-
-
-@compiled
-def any_within(distances: Floats, bound: np.float32) -> bool:
-    """Whether any distance does not exceed the bound, by a count that needs no branches."""
-    within = np.int32(0)
-    for lane in range(len(distances)):
-        within += np.int32(distances[lane] <= bound)
-    return bool(within > 0)
 
 
 @compiled
@@ -135,13 +77,10 @@ def first_bound(distances: Floats, wanted: int, smallest: Floats) -> np.float32:
 
 
 @compiled
-def search_table(
+def search_narrow(
     keys: Floats, table: int, size: int, capacity: int, query: Floats, distances: Floats, slots: Ints
 ) -> int:
-    """Find one table's nearest entries, nearest first, ties to the lowest slot; return how many there are.
-
-    As many are sought as `distances` and `slots` are long.
-    """
+    """As `search_table`."""
     wanted = len(slots)
     dims = len(query)
     step = lanes(dims)
@@ -156,22 +95,35 @@ def search_table(
         used = min(width, size - first)
         if first == 0 and wanted <= COLUMNS and used >= 4 * COLUMNS:
             bound = first_bound(scratch[:used], wanted, distances)
-        for group in range(0, used, GROUP):
-            near = scratch[group : min(group + GROUP, used)]
+        for group in range(0, used, LANES):
+            near = scratch[group : min(group + LANES, used)]
             if not any_within(near, bound):
                 continue
             for lane in range(len(near)):
-                distance = near[lane]
-                if distance > bound or (found == wanted and distance == bound):
+                if near[lane] > bound:
                     continue
-                place = min(found, wanted - 1)
-                while place > 0 and distances[place - 1] > distance:
-                    distances[place] = distances[place - 1]
-                    slots[place] = slots[place - 1]
-                    place -= 1
-                distances[place] = distance
-                slots[place] = first + group + lane
-                found = min(found + 1, wanted)
+                found = insert(distances, slots, found, near[lane], first + group + lane)
                 if found == wanted:
                     bound = distances[wanted - 1]
     return found
+
+
+@compiled
+def search_table(
+    keys: Floats,
+    codes: Array,
+    axes: Floats,
+    table: int,
+    size: int,
+    capacity: int,
+    query: Floats,
+    distances: Floats,
+    slots: Ints,
+) -> int:
+    """Find one table's nearest entries, nearest first, ties to the lowest slot; return how many there are.
+
+    As many are sought as `distances` and `slots` are long.
+    """
+    if len(query) >= WIDE:
+        return search_wide(keys, codes, axes, table, size, capacity, query, distances, slots)
+    return search_narrow(keys, table, size, capacity, query, distances, slots)

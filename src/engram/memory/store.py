@@ -7,8 +7,9 @@ import numpy as np
 
 from engram.errors import InvalidInputError
 from engram.memory import index
+from engram.memory.keys import get_keys
 from engram.memory.read import Reading, find_neighbours, look_up, read, read_and_touch, touch_slots
-from engram.memory.search import get_keys
+from engram.memory.sketch import FEWEST, find_sketch
 from engram.memory.strategies import BuiltIn, Decision, MaximiseRewards, Strategy
 from engram.memory.strategies.base import APPEND, BLEND, REPLACE, Write
 from engram.memory.strategies.rules import rules_of
@@ -48,6 +49,7 @@ class Store:
         self.rules = rules_of(strategy) if isinstance(strategy, BuiltIn) else None
         self.touches = strategy.touches and self.rules is not None
         self.ranked_by_value = isinstance(strategy, MaximiseRewards)
+        self.sketched_at = 0  # entries written when the axes of the sketch were found
 
     def new_tables(self, actions: int, companions: int) -> Tables:
         """Empty tables of this store's kind."""
@@ -76,6 +78,8 @@ class Store:
         if touch and self.touches:
             finite = read_and_touch(
                 tables.keys,
+                tables.codes,
+                tables.axes,
                 tables.values,
                 tables.size,
                 tables.ranks,
@@ -87,7 +91,16 @@ class Store:
                 values,
             )
         else:
-            finite = read(tables.keys, tables.values, tables.size, queries, *self.reading, values)
+            finite = read(
+                tables.keys,
+                tables.codes,
+                tables.axes,
+                tables.values,
+                tables.size,
+                queries,
+                *self.reading,
+                values,
+            )
         if not finite:
             return None
         if touch and self.strategy.touches and not self.touches:
@@ -99,7 +112,17 @@ class Store:
         distances = np.empty((len(queries), wanted), np.float32)
         slots = np.empty((len(queries), wanted), np.int32)
         size = int(self.tables.size[action])
-        find_neighbours(self.tables.keys, action, size, self.capacity, queries, distances, slots)
+        find_neighbours(
+            self.tables.keys,
+            self.tables.codes,
+            self.tables.axes,
+            action,
+            size,
+            self.capacity,
+            queries,
+            distances,
+            slots,
+        )
         return slots, distances
 
     def look_up(self, actions: Longs, queries: Any, *, touch: bool) -> Neighbours:
@@ -111,7 +134,7 @@ class Store:
             np.zeros((len(queries), wanted, self.key_size), np.float32),
             np.zeros((len(queries), wanted), np.float32),
         )
-        look_up(tables.keys, tables.values, tables.size, actions, queries, *near)
+        look_up(tables.keys, tables.codes, tables.axes, tables.values, tables.size, actions, queries, *near)
         if touch and self.touches:
             self.touch_slots(actions, near.slots, near.found, rows=1)
         elif touch and self.strategy.touches:
@@ -140,9 +163,18 @@ class Store:
         """Write states in order of time, one at a time."""
         if self.rules is not None:
             write_built_in(self.tables, action, keys, values, states, self.rules, self.step, self.reading)
-            return
-        for key, value, state in zip(keys, values, states, strict=True):
-            self.write_one(action, key, float(value), state)
+        else:
+            for key, value, state in zip(keys, values, states, strict=True):
+                self.write_one(action, key, float(value), state)
+        self.keep_sketch()
+
+    def keep_sketch(self) -> None:
+        """Find the axes of the sketch when there are enough entries, and again when twice as much was written."""
+        tables = self.tables
+        written = int(tables.size.sum() + tables.writes.sum())
+        if len(tables.codes) and written >= max(FEWEST, 2 * self.sketched_at):
+            find_sketch(tables.codes, tables.axes, tables.keys, tables.size, self.capacity)
+            self.sketched_at = written
 
     def write_one(self, action: int, key: Floats, value: float, state: np.uint64) -> None:
         """Write one state as a strategy in plain Python decides."""
@@ -205,7 +237,8 @@ class Store:
 
     def take(self, tables: Tables, numbers: dict[str, Doubles]) -> None:
         """Put fresh tables in the place of those there were."""
-        self.tables, self.numbers = tables, numbers
+        self.tables, self.numbers, self.sketched_at = tables, numbers, 0
+        self.keep_sketch()
 
 
 def as_floats(numbers: Any) -> Floats:

@@ -6,17 +6,21 @@ import numpy as np
 
 from engram.compiling import compiled
 from engram.memory import index, order
-from engram.memory.search import blend_key
-from engram.typing import Doubles, Floats, Ints, Longs, States, Whole
+from engram.memory.index import buckets_for
+from engram.memory.keys import blend, get_key, put_key
+from engram.memory.sketch import encode, new_axes, new_codes
+from engram.typing import Array, Doubles, Floats, Ints, Longs, States, Whole
 
 
 class Tables(NamedTuple):
-    """One array of each kind for all tables; 36 bytes per entry besides its key."""
+    """One array of each kind for all tables; 35 bytes per entry besides its key, 47 if it is wide."""
 
-    keys: Floats  # [actions · capacity · dims], in blocks: see search.py
+    keys: Floats  # [actions · capacity · dims], see keys.py
+    codes: Array  # [actions · capacity · 12] for wide keys, otherwise none: see sketch.py
+    axes: Floats  # of the sketch, shared by all tables
     values: Floats  # [actions, capacity]
     states: States  # [actions, capacity], the state that founded the entry
-    buckets: Ints  # [actions, 2 · capacity], state → slot: see index.py
+    buckets: Ints  # [actions, buckets], state → slot: see index.py
     ranks: Doubles  # [actions, capacity], the number that a built-in strategy keeps
     heap: Ints  # [actions, capacity], slots by rank: see order.py
     place: Ints  # [actions, capacity], where a slot stands in the heap
@@ -30,9 +34,11 @@ def new_tables(actions: int, capacity: int, dims: int, width: int = 0) -> Tables
     """Empty tables. The pages of large arrays are taken from the system only when they are written."""
     return Tables(
         keys=np.zeros(actions * capacity * dims, np.float32),
+        codes=new_codes(actions, capacity, dims),
+        axes=new_axes(capacity, dims),
         values=np.zeros((actions, capacity), np.float32),
         states=np.zeros((actions, capacity), np.uint64),
-        buckets=np.zeros((actions, 2 * capacity), np.int32),
+        buckets=np.zeros((actions, buckets_for(capacity)), np.int32),
         ranks=np.zeros((actions, capacity), np.float64),
         heap=np.zeros((actions, capacity), np.int32),
         place=np.zeros((actions, capacity), np.int32),
@@ -44,9 +50,17 @@ def new_tables(actions: int, capacity: int, dims: int, width: int = 0) -> Tables
 
 
 @compiled
+def put(tables: Tables, table: int, slot: Whole, key: Floats) -> None:
+    """Give an entry this key."""
+    capacity = tables.values.shape[1]
+    put_key(tables.keys, table, slot, capacity, key)
+    if len(tables.codes) > 0:
+        encode(tables.codes, tables.axes, table, slot, capacity, key)
+
+
+@compiled
 def store(tables: Tables, table: int, slot: Whole, key: Floats, value: float, state: np.uint64) -> None:
     """Put a state into a slot: the next free one, or one whose entry is forgotten."""
-    capacity = tables.values.shape[1]
     states = tables.states[table]
     if slot < tables.size[table]:
         index.remove(tables.buckets[table], states, slot)
@@ -54,7 +68,7 @@ def store(tables: Tables, table: int, slot: Whole, key: Floats, value: float, st
         tables.size[table] += 1
     states[slot] = state
     index.insert(tables.buckets[table], states, slot)
-    blend_key(tables.keys, table, slot, capacity, key, 1.0)
+    put(tables, table, slot, key)
     tables.values[table, slot] = value
     tables.companions[table, slot] = 0
 
@@ -62,7 +76,10 @@ def store(tables: Tables, table: int, slot: Whole, key: Floats, value: float, st
 @compiled
 def merge(tables: Tables, table: int, slot: Whole, key: Floats, value: float, weight: float) -> None:
     """Move an entry towards a state: c ← c + w (s − c), Q ← Q + w (R − Q)."""
-    blend_key(tables.keys, table, slot, tables.values.shape[1], key, weight)
+    blended = np.empty_like(key)
+    get_key(tables.keys, table, slot, tables.values.shape[1], blended)
+    blend(blended, key, weight)
+    put(tables, table, slot, blended)
     old = np.float64(tables.values[table, slot])
     tables.values[table, slot] = old + weight * (value - old)
     companions = tables.companions[table, slot]
@@ -77,16 +94,15 @@ def update(tables: Tables, table: int, slot: Whole, key: Floats, value: float, s
     if step == 0:
         tables.values[table, slot] = max(old, value)
     else:
-        blend_key(tables.keys, table, slot, tables.values.shape[1], key, 1.0)
+        put(tables, table, slot, key)
         tables.values[table, slot] = old + step * (value - old)
 
 
 @compiled
 def fill(tables: Tables, table: int, keys: Floats, ordered: bool) -> None:
     """Lay out the keys of entries whose states and ranks are in place, and make them findable and ordered."""
-    capacity = tables.values.shape[1]
     for slot in range(len(keys)):
-        blend_key(tables.keys, table, slot, capacity, keys[slot], 1.0)
+        put(tables, table, slot, keys[slot])
         index.insert(tables.buckets[table], tables.states[table], slot)
         if ordered:
             tables.heap[table, slot] = tables.place[table, slot] = slot
@@ -103,10 +119,9 @@ def adjust(
     ranked_by_value: bool,
 ) -> None:
     """Give entries new keys and values; where the value is the rank, they move in the order too."""
-    capacity = tables.values.shape[1]
     for i in range(len(actions)):
         table, slot = actions[i], slots[i]
-        blend_key(tables.keys, table, slot, capacity, keys[i], 1.0)
+        put(tables, table, slot, keys[i])
         tables.values[table, slot] = values[i]
         if ranked_by_value:
             ranks = tables.ranks[table]

@@ -6,7 +6,7 @@ import numpy as np
 
 from engram.errors import InvalidInputError
 from engram.memory import index, order
-from engram.memory.search import lanes
+from engram.memory.keys import get_keys
 from engram.memory.strategies import BuiltIn, Strategy
 from engram.memory.tables import Tables
 from engram.typing import Doubles
@@ -30,10 +30,9 @@ def _facts(
     yield "its writes and the clock are not negative", tables.writes[table] >= 0 <= tables.clock[0]
     values, ranks = tables.values[table, :size], tables.ranks[table, :size]
     states, buckets = tables.states[table, :size], tables.buckets[table]
-    keys = tables.keys.reshape(actions, -1)[table]
-    dims = len(keys) // capacity
-    used = -(-size // lanes(dims)) * lanes(dims) * dims  # the blocks with entries
-    yield "keys are finite", bool(np.isfinite(keys[:used]).all())
+    keys = np.empty((size, len(tables.keys) // (actions * capacity)), np.float32)
+    get_keys(tables.keys, table, capacity, keys)
+    yield "keys are finite", bool(np.isfinite(keys).all())
     yield "values are finite", bool(np.isfinite(values).all())
     yield "ranks are finite", bool(np.isfinite(ranks).all())
     companions = tables.companions[table, :size]

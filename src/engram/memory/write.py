@@ -41,7 +41,7 @@ def look(
         wanted = reading.neighbours if needs_estimate else 1
         distances = np.empty(wanted, np.float32)
         slots = np.empty(wanted, np.int32)
-        found = search_table(tables.keys, table, size, len(values), key, distances, slots)
+        found = search_table(tables.keys, tables.codes, tables.axes, table, size, len(values), key, distances, slots)
         if needs_estimate and match < 0:
             estimate = weighted_mean(values, distances, slots, found, reading)
         if needs_nearest and found > 0:

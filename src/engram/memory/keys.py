@@ -1,0 +1,94 @@
+"""Where keys lie in memory. All tables follow one another in one array, and no byte is padding.
+
+Narrow keys lie in blocks of `lanes(dims)` entries, and within a block dimension by dimension:
+
+    block 0: x₀ of 64 entries, x₁ of 64 entries, …   block 1: …   last block: as wide as what is left
+
+so that one vector instruction serves neighbouring entries, and no distance needs a sum across lanes.
+
+Wide keys, of `WIDE` dimensions or more, lie one after the other, but cut in two: first the upper 16 bits of every
+number of every key, rounded, then the lower ones. The upper half is the number to eight binary digits, so that
+reading half the bytes tells which keys may be near; with the lower half, which is what to add, it is the number itself.
+"""
+
+import numpy as np
+
+from engram.compiling import compiled
+from engram.typing import Array, Floats, Whole
+
+WIDE = 96  # dimensions
+BLOCK = 4096  # numbers per block, about: half of what the first-level cache holds
+LANES = 64  # entries per block at least
+HALF = 16  # bits
+MIDDLE = 1 << (HALF - 1)
+
+
+@compiled
+def lanes(dims: int) -> int:
+    """Entries per block of narrow keys."""
+    return max(LANES, BLOCK // max(dims, 1) // LANES * LANES)
+
+
+@compiled
+def join(halves: Array, start: Whole, out: Floats) -> None:
+    """One wide key from the halves of its numbers, the upper ones of which begin at `start`."""
+    bits = out.view(np.uint32)
+    upper = halves[start : start + len(out)]
+    lower = halves[len(halves) // 2 + start : len(halves) // 2 + start + len(out)].view(np.int16)
+    for dim in range(len(out)):
+        bits[dim] = np.uint32((np.int64(upper[dim]) << HALF) + np.int64(lower[dim]))
+
+
+@compiled
+def cut(key: Floats, halves: Array, start: Whole) -> None:
+    """Put the halves of one wide key's numbers where they belong."""
+    bits = key.view(np.uint32)
+    upper = halves[start : start + len(key)]
+    lower = halves[len(halves) // 2 + start : len(halves) // 2 + start + len(key)]
+    for dim in range(len(key)):
+        lower[dim] = np.uint16(bits[dim] & np.uint32(0xFFFF))
+        upper[dim] = np.uint16((np.int64(bits[dim]) + MIDDLE) >> HALF)
+
+
+@compiled
+def get_key(keys: Floats, table: int, slot: Whole, capacity: int, out: Floats) -> None:
+    """Copy one entry's key."""
+    dims = len(out)
+    if dims >= WIDE:
+        join(keys.view(np.uint16), (table * capacity + slot) * dims, out)
+        return
+    step = lanes(dims)
+    first = slot // step * step
+    width = min(step, capacity - first)
+    block = keys[(table * capacity + first) * dims :]
+    for dim in range(dims):
+        out[dim] = block[dim * width + slot - first]
+
+
+@compiled
+def get_keys(keys: Floats, table: int, capacity: int, out: Floats) -> None:
+    """Copy the first entries' keys, a row each."""
+    for slot in range(len(out)):
+        get_key(keys, table, slot, capacity, out[slot])
+
+
+@compiled
+def put_key(keys: Floats, table: int, slot: Whole, capacity: int, key: Floats) -> None:
+    """Put a key where the entry has its own."""
+    dims = len(key)
+    if dims >= WIDE:
+        cut(key, keys.view(np.uint16), (table * capacity + slot) * dims)
+        return
+    step = lanes(dims)
+    first = slot // step * step
+    width = min(step, capacity - first)
+    block = keys[(table * capacity + first) * dims :]
+    for dim in range(dims):
+        block[dim * width + slot - first] = key[dim]
+
+
+@compiled
+def blend(old: Floats, key: Floats, weight: float) -> None:
+    """c ← c + w (s − c); a weight of 1 gives the key as it is."""
+    for dim in range(len(old)):
+        old[dim] = key[dim] if weight == 1 else old[dim] + weight * (key[dim] - old[dim])

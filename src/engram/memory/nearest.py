@@ -1,0 +1,38 @@
+"""The nearest entries found so far: two short arrays, by distance, equal distances by slot."""
+
+import numpy as np
+
+from engram.compiling import compiled
+from engram.typing import Floats, Ints, Whole
+
+
+@compiled
+def insert(distances: Floats, slots: Ints, found: int, distance: np.float32, slot: Whole) -> int:
+    """Put an entry among the nearest if it belongs there; return how many there are.
+
+    At most as many are kept as the arrays are long.
+    """
+    wanted = len(slots)
+    if found == wanted:
+        last = distances[wanted - 1]
+        if distance > last or (distance == last and slot > slots[wanted - 1]):
+            return found
+    place = min(found, wanted - 1)
+    while place > 0 and (
+        distances[place - 1] > distance or (distances[place - 1] == distance and slots[place - 1] > slot)
+    ):
+        distances[place] = distances[place - 1]
+        slots[place] = slots[place - 1]
+        place -= 1
+    distances[place] = distance
+    slots[place] = slot
+    return min(found + 1, wanted)
+
+
+@compiled
+def any_within(distances: Floats, bound: np.float32) -> bool:
+    """Whether any distance does not exceed the bound, by a count that needs no branches."""
+    within = np.int32(0)
+    for lane in range(len(distances)):
+        within += np.int32(distances[lane] <= bound)
+    return bool(within > 0)

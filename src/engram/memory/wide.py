@@ -1,0 +1,171 @@
+"""The search among wide keys: a look at all sketches, at half of each key that may be near, and at the rest of few.
+
+Each look gives a distance that is not above the true one, so an entry that is too far by it is passed over, exactly.
+Those nearest in the sketch are looked at first: then the bound is close to its end, and most of the others are beyond.
+"""
+
+from math import sqrt
+
+import numpy as np
+
+from engram.compiling import compiled
+from engram.memory.keys import LANES, join
+from engram.memory.nearest import any_within, insert
+from engram.memory.sketch import AXES, has_axes, place, reach, sketch_distances
+from engram.memory.vectors import WIDTH, prefetch, squared_distance_of_both, squared_distance_of_halves
+from engram.typing import Array, Floats, Ints, Whole
+
+TILE = 8192  # entries whose sketches are looked at before their keys
+CHUNK = 512  # entries whose upper halves are looked at before their lower ones
+AHEAD = 16  # keys that are asked for before they are looked at
+COLUMNS = 128  # into which a tile is divided to tell how near its nearest are
+ROUNDED = 2.0**-8  # by which the upper half of a number is off at most, relatively
+HUGE = 1e37  # beyond which a rounded number may be infinite
+SLACK = 2.0**-14  # for what is lost in sums of float32, relatively
+
+
+@compiled
+def length(query: Floats) -> float:
+    """|q|."""
+    total = 0.0
+    for dim in range(len(query)):
+        total += np.float64(query[dim]) ** 2
+    return sqrt(total)
+
+
+@compiled
+def middle_minimum(distances: Floats) -> np.float32:
+    """A distance that COLUMNS/2 entries or more do not exceed, and mostly not many more: a median of minima."""
+    minima = np.empty(COLUMNS, np.float32)
+    minima[:] = distances[:COLUMNS]
+    for start in range(COLUMNS, len(distances) - COLUMNS + 1, COLUMNS):
+        row = distances[start : start + COLUMNS]
+        for column in range(COLUMNS):
+            minima[column] = row[column] if row[column] < minima[column] else minima[column]
+    minima.sort()
+    return np.float32(minima[COLUMNS // 2])
+
+
+@compiled
+def list_within(distances: Floats, within: np.float32, out: Ints) -> int:
+    """Put the places of the distances that do not exceed the bound into `out`, which is one longer; return how many."""
+    count = 0
+    for group in range(0, len(distances), LANES):
+        some = distances[group : min(group + LANES, len(distances))]
+        if any_within(some, within):
+            for lane in range(len(some)):
+                out[count] = group + lane
+                count += int(some[lane] <= within)
+    return count
+
+
+@compiled
+def keep_within(halves: Array, base: Whole, query: Floats, within: np.float32, listed: Ints, distances: Floats) -> int:
+    """Of the entries that are listed keep those whose upper halves are within the bound; return how many.
+
+    The halves of entry i begin at base + i · dims. `distances` is room for one each.
+    """
+    dims, count, kept = len(query), len(listed), 0
+    for i in range(count):
+        prefetch(halves, base + listed[min(i + AHEAD, count - 1)] * dims, dims)
+        distances[i] = squared_distance_of_halves(halves, base + listed[i] * dims, query)
+    for i in range(count):
+        listed[kept] = listed[i]
+        kept += int(distances[i] <= within)
+    return kept
+
+
+@compiled
+def exact_distance(halves: Array, start: Whole, query: Floats, last: Floats) -> np.float32:
+    """d² of a query to a whole key: sums of sixteen lanes, then the dimensions left over, for which `last` is room."""
+    total = squared_distance_of_both(halves, start, len(halves) // 2 + start, query)
+    done = len(query) - len(last)
+    if len(last) > 0:
+        join(halves, start + done, last)
+        for dim in range(len(last)):
+            difference = last[dim] - query[done + dim]
+            total += difference * difference
+    return np.float32(total)
+
+
+@compiled
+def reach_of_halves(norm: float, bound: float) -> float:
+    """The d² to a key of upper halves beyond which no whole key is within the bound.
+
+    With x′ the upper halves, |x − x′| ≤ c |x| ≤ c (|q| + |q − x|), so |q − x′| ≤ (1 + c) |q − x| + c |q|.
+    """
+    return (((1 + ROUNDED) * sqrt(bound) + ROUNDED * norm) * (1 + SLACK)) ** 2
+
+
+@compiled
+def sketch_tile(codes: Array, axes: Floats, start: Whole, room: int, placed: Floats, near: Floats) -> None:
+    """Squared distances in the sketch of a tile's entries, whose codes begin at `start`; `room` is left in the table.
+
+    Where keys are not sketched, the first of a tile come first.
+    """
+    if not has_axes(axes):
+        near[:] = np.float32(1)
+        near[:COLUMNS] = np.float32(0)
+        return
+    block = np.empty(LANES, np.float32)
+    for first in range(0, len(near), LANES):
+        width = min(LANES, room - first)
+        begin = start + first * AXES
+        sketch_distances(codes[begin : begin + width * AXES], placed, block[:width])
+        some = near[first : first + width]
+        some[:] = block[: len(some)]
+
+
+@compiled
+def search_wide(
+    keys: Floats,
+    codes: Array,
+    axes: Floats,
+    table: int,
+    size: int,
+    capacity: int,
+    query: Floats,
+    distances: Floats,
+    slots: Ints,
+) -> int:
+    """As `search_table`."""
+    dims, wanted, found = len(query), len(slots), 0
+    halves = keys.view(np.uint16)
+    last = np.empty(dims % WIDTH, np.float32)
+    norm = length(query)
+    sketched = has_axes(axes)
+    placed = np.empty(AXES, np.float32)
+    if sketched:
+        place(axes, query, placed)
+    near = np.empty(min(TILE, size), np.float32)
+    room = np.empty(CHUNK, np.float32)
+    listed = np.empty(min(TILE, size) + 1, np.int32)
+    for first in range(0, size, TILE):
+        tile = near[: min(TILE, size - first)]
+        start = table * capacity + first
+        sketch_tile(codes, axes, start * AXES, capacity - first, placed, tile)
+        for turn in range(2):  # those nearest in the sketch, then the others
+            within = np.float32(np.inf)
+            if sketched and found == wanted and norm < HUGE:
+                within = np.float32(reach(axes, np.float64(distances[wanted - 1]), SLACK))
+            if turn == 0:
+                if len(tile) < 4 * COLUMNS:
+                    continue
+                within = min(within, middle_minimum(tile))
+            count = list_within(tile, within, listed)
+            if turn == 0:
+                for i in range(count):
+                    tile[listed[i]] = np.float32(np.nan)  # is not within anything: seen
+            for some in range(0, count, CHUNK):
+                chunk = listed[some : min(some + CHUNK, count)]
+                kept = len(chunk)
+                if found == wanted and norm < HUGE:
+                    far = np.float32(reach_of_halves(norm, np.float64(distances[wanted - 1])))
+                    kept = keep_within(halves, start * dims, query, far, chunk, room)
+                for i in range(kept):
+                    ahead = (start + chunk[min(i + AHEAD, kept - 1)]) * dims
+                    prefetch(halves, ahead, dims)
+                    prefetch(halves, len(halves) // 2 + ahead, dims)
+                    distance = exact_distance(halves, (start + chunk[i]) * dims, query, last)
+                    found = insert(distances, slots, found, distance, first + chunk[i])
+    return found

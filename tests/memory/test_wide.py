@@ -1,0 +1,124 @@
+"""The search among wide keys finds, bit for bit, what a scan of all keys in the same arithmetic finds."""
+
+import numpy as np
+import pytest
+
+from engram import EpisodicMemory
+from engram.memory.keys import WIDE
+from engram.memory.sketch import has_axes, is_sketched
+from engram.typing import Floats, Longs
+
+DIMS = [WIDE, 100, 128]
+KINDS = ["few directions", "normal", "duplicated", "equal", "far away", "large", "small", "whole numbers", "mixed"]
+LANES = 16
+
+
+def make_keys(kind: str, rows: int, dims: int, rng: np.random.Generator) -> Floats:
+    keys = rng.standard_normal((rows, dims))
+    few = rng.standard_normal((rows, 6)) @ rng.standard_normal((6, dims)) + 0.05 * keys
+    made = {
+        "few directions": few,
+        "normal": keys,
+        "duplicated": few[rng.integers(rows // 4 + 1, size=rows)],
+        "equal": np.ones((rows, dims)),
+        "far away": few + 1e4,
+        "large": few * 1e17,
+        "small": few * 1e-17,
+        "whole numbers": np.rint(few),
+        "mixed": few * 10.0 ** rng.integers(-20, 18, size=(rows, 1)),
+    }
+    return made[kind].astype(np.float32)
+
+
+def distances(keys: Floats, query: Floats) -> Floats:
+    """d² in float32: sixteen partial sums, halves of which are added until one is left; then what is left over."""
+    with np.errstate(over="ignore"):
+        squares = np.square(keys - query)
+        whole = squares.shape[1] // LANES * LANES
+        sums = np.zeros((len(keys), LANES), np.float32)
+        for start in range(0, whole, LANES):
+            sums = sums + squares[:, start : start + LANES]
+        while sums.shape[1] > 1:
+            half = sums.shape[1] // 2
+            sums = sums[:, :half] + sums[:, half:]
+        total = sums[:, 0]
+        for dim in range(whole, squares.shape[1]):
+            total = total + squares[:, dim]
+    return total
+
+
+def nearest(keys: Floats, query: Floats, wanted: int) -> tuple[Longs, Floats]:
+    d2 = distances(keys, query)
+    order = np.argsort(d2, kind="stable")[:wanted]
+    return order, d2[order]
+
+
+def assert_exact(memory: EpisodicMemory, queries: Floats) -> None:
+    for action in range(memory.actions):
+        keys = memory.entries(action)["keys"]
+        slots, found = memory.find_neighbours(action, queries)
+        for b, query in enumerate(queries):
+            expected_slots, expected = nearest(keys, query, memory.neighbours)
+            np.testing.assert_array_equal(found[b], expected)
+            np.testing.assert_array_equal(slots[b], expected_slots)
+
+
+@pytest.mark.parametrize("neighbours", [1, 11, 100])
+@pytest.mark.parametrize("dims", DIMS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_neighbours_are_those_of_a_scan(kind: str, dims: int, neighbours: int) -> None:
+    """One table full and one partly filled; queries from among the keys, near them, and from elsewhere."""
+    rng = np.random.default_rng(dims + neighbours)
+    capacity = 64 * dims + 37
+    assert is_sketched(capacity, dims)
+    memory = EpisodicMemory(actions=2, key_size=dims, capacity=capacity, neighbours=neighbours)
+    tables = [make_keys(kind, capacity, dims, rng), make_keys(kind, 4321, dims, rng)]
+    for action, keys in enumerate(tables):
+        memory.write(action, keys, np.arange(len(keys)), states=np.arange(len(keys)))
+        np.testing.assert_array_equal(memory.entries(action)["keys"], keys)
+    assert has_axes(memory._tables.axes) == (kind not in ("normal", "equal"))
+    queries = np.concatenate(
+        [
+            tables[0][:3],
+            tables[1][-3:] * np.float32(1.001),
+            make_keys("few directions", 3, dims, rng),
+            [0 * tables[0][0]],
+        ]
+    )
+    assert_exact(memory, queries)
+
+
+@pytest.mark.parametrize("strategy", ["lru", "dkm", "fading"])
+def test_sketches_follow_their_keys(strategy: str) -> None:
+    """Entries replaced, merged and adjusted are found where they are now; and so after loading."""
+    rng = np.random.default_rng(3)
+    capacity = 64 * WIDE
+    memory = EpisodicMemory(actions=1, key_size=WIDE, capacity=capacity, strategy=strategy)
+    keys = make_keys("few directions", 3 * capacity, WIDE, rng)
+    for some in np.array_split(keys, 10):
+        memory.write(0, some, rng.standard_normal(len(some)))
+    slots = rng.choice(capacity, 50, replace=False)
+    memory.adjust(np.zeros(50, np.int64), slots, make_keys("normal", 50, WIDE, rng), np.zeros(50, np.float32))
+    queries = np.concatenate(
+        [keys[-5:], make_keys("few directions", 5, WIDE, rng), memory.entries(0)["keys"][slots[:5]]]
+    )
+    assert_exact(memory, queries)
+    again = EpisodicMemory(actions=1, key_size=WIDE, capacity=capacity, strategy=strategy)
+    again.load_state_dict(memory.state_dict())
+    again.check_valid()
+    assert has_axes(again._tables.axes)
+    assert_exact(again, queries)
+
+
+def test_a_search_that_passes_entries_over_says_no_less() -> None:
+    """Numbers so large that their rounded halves are infinite are found all the same."""
+    rng = np.random.default_rng(0)
+    capacity = 64 * WIDE
+    keys = make_keys("few directions", capacity, WIDE, rng)
+    keys[4000] = np.finfo(np.float32).max
+    memory = EpisodicMemory(actions=1, key_size=WIDE, capacity=capacity, neighbours=3)
+    memory.write(0, keys, np.arange(capacity), states=np.arange(capacity))
+    slots, found = memory.find_neighbours(0, keys[4000:4001])
+    assert slots[0, 0] == 4000
+    assert found[0, 0] == 0
+    assert_exact(memory, keys[4000:4001])
