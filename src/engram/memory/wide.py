@@ -15,10 +15,10 @@ from engram.memory.sketch import AXES, has_axes, place, reach, sketch_distances
 from engram.memory.vectors import WIDTH, prefetch, squared_distance_of_both, squared_distance_of_halves
 from engram.typing import Array, Floats, Ints, Whole
 
-TILE = 8192  # entries whose sketches are looked at before their keys
+TILE = 16384  # entries whose sketches are looked at before their keys
 CHUNK = 512  # entries whose upper halves are looked at before their lower ones
 AHEAD = 16  # keys that are asked for before they are looked at
-COLUMNS = 128  # into which a tile is divided to tell how near its nearest are
+COLUMNS = 64  # into which a tile is divided to tell how near its nearest are
 ROUNDED = 2.0**-8  # by which the upper half of a number is off at most, relatively
 HUGE = 1e37  # beyond which a rounded number may be infinite
 SLACK = 2.0**-14  # for what is lost in sums of float32, relatively
