@@ -6,8 +6,9 @@ One core. The emulator alone is ale-py with all preprocessing (skipped and stack
 actions. Tables are filled with keys of real frames from random play, in order of time. Where there are more entries
 than frames were played, frames are taken again, each moved in a random direction by the median distance of a frame's
 key to its nearest neighbour, so that the tables are as hard to search as tables of fresh frames. Then the agent learns
-at the final ε. "FAISS" is the same agent that reads by one flat search per table; its indexes are not kept up to date with what
-is written, which favours it. The last line is the resident memory of 18 tables of 10⁵ entries beside the arithmetic.
+at the final ε. "FAISS" is the same agent that reads by one flat search per table; its indexes are not kept up to date
+with what is written, which favours it. The last line is the resident memory of 18 tables of 10⁵ entries beside the
+arithmetic.
 """
 
 import os

@@ -28,6 +28,7 @@ class MFECConfig(AgentConfig):
     delta: float = 1e-3  # δ, which keeps the weights finite
     projection_size: int = 128  # key size for images; vectors are their own keys
     duplicates: bool = False  # a state met before counts as a new one
+    device: Literal["cpu", "cuda", "auto"] = "cpu"  # where the memory's keys are
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,6 +64,7 @@ class MFEC(Agent):
             neighbours=config.neighbours,
             delta=config.delta,
             kernel=config.kernel,
+            device=config.device,
         )
         self._forget_episode()
 

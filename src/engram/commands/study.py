@@ -39,6 +39,7 @@ class Options:
     evaluation_interval_steps: int | None = None  # between two evaluations, instead of the study's
     evaluation_episodes: int | None = None  # in each evaluation, instead of the study's
     evaluation_max_steps: int | None = None  # after which an evaluation's episode is cut off
+    device: str | None = None  # where memories and networks are: cpu, cuda or auto
     jobs: int = os.cpu_count() or 1  # runs at a time
     out: Path | None = None  # the study's folder; by default runs/ and the study's name
     reuse: tuple[Path, ...] = ()  # folders of other studies, whose finished runs are copied instead of run again
@@ -83,6 +84,7 @@ def choose(study: Study, options: Options) -> Study:
     return (study.quick() if options.quick else study).only(
         agents=options.agents or None,
         games=options.games or None,
+        device=options.device,
         strategies=tuple(find_strategy(spec) for spec in options.strategies) or None,
         sizes=options.sizes or None,
         seeds=None if options.seeds is None else parse_seeds(options.seeds),

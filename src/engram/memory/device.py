@@ -4,23 +4,25 @@ The search is exact: direct differences, and ties to the lowest slot. Sums are t
 takes them, so distances may differ from the CPU's in the last bits.
 """
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
+from engram.compiling import compiled
 from engram.devices import find_device, torch
 from engram.errors import InvalidInputError
-from engram.memory import index, order
+from engram.memory import index
+from engram.memory.device_search import Found, Search, plan_all, plan_each, unpack
 from engram.memory.read import weigh, weighted_mean
 from engram.memory.store import Neighbours, Store
 from engram.memory.strategies import BuiltIn, Strategy
-from engram.memory.strategies.base import BLEND, Write
-from engram.memory.strategies.rules import rank_renewed, rank_stored, when_full
-from engram.memory.tables import Tables, adjust, merge, new_tables, store, update
-from engram.typing import Doubles, Floats, Ints, Longs, States
+from engram.memory.strategies.rules import Rules
+from engram.memory.tables import Tables, adjust, new_tables
+from engram.memory.write import NOT_A_NUMBER, find_match, known, settle
+from engram.typing import Doubles, Floats, Ints, Longs, States, Whole
 
-CHUNK = 2**28  # differences held at a time
-NOTHING = np.zeros(0, np.float32)  # the key of an entry, as far as the tables here know it
+CHUNK = 2**28  # numbers that a search holds at a time
 
 
 def device_store(device: str) -> type[Store]:
@@ -51,7 +53,8 @@ class DeviceStore(Store):
         self._fresh_keys = torch.zeros(actions, self.capacity, self.key_size, device=self.device)
         if not hasattr(self, "_keys"):
             self._keys = self._fresh_keys
-            self._slots = torch.arange(self.capacity, device=self.device)
+            self._search = make_search(self._keys, self.reading.neighbours)
+            self._way = torch.zeros(self.key_size, dtype=torch.float64, device=self.device)
         return new_tables(actions, self.capacity, 0, companions)
 
     def as_keys(self, keys: Any) -> Any:
@@ -63,54 +66,44 @@ class DeviceStore(Store):
         keys: Floats = self._keys[action, : int(self.tables.size[action])].cpu().numpy().copy()
         return keys
 
-    def search(self, queries: Any, action: int | None, wanted: int) -> tuple[Ints, Floats]:
-        """The nearest entries of every query in one table, or in all: slots and d², each [B, tables, wanted].
-
-        Nearest first, ties to the lowest slot; beyond a table's entries d² is infinite.
-        """
-        tables = slice(None) if action is None else slice(action, action + 1)
-        sizes = self.tables.size[tables]
-        longest = min(max(int(sizes.max()), wanted), self.capacity)
-        keys = self._keys[tables, :longest]
-        rows = max(1, CHUNK // (len(keys) * longest * self.key_size))
-        parts = []
-        for some in queries.split(rows):
-            d2 = (keys - some[:, None, None]).square_().sum(-1)  # [b, tables, N]
-            if (sizes < longest).any():
-                beyond = self._slots[:longest] >= torch.from_numpy(sizes).to(self.device)[:, None]
-                d2[:, beyond] = torch.inf
-            parts.append(nearest(d2, self._slots[:longest], wanted))
-        slots, distances = (np.concatenate(part) for part in zip(*parts, strict=True))
-        order = np.lexsort((slots, distances))
-        return np.take_along_axis(slots, order, -1), np.take_along_axis(distances, order, -1)
+    def search(self, queries: Any, actions: Longs | None, wanted: int) -> Found:
+        """The nearest entries of each query in the table of its own action, or in all: a row for each table."""
+        tables = len(self.tables.size)
+        self._search.note_sizes(self.tables.size)
+        rows = 1 if actions is not None else tables  # of a query
+        count = max(1, CHUNK // (rows * self._search.row_numbers))
+        codes = [np.zeros((0, wanted + 1), np.int64)]
+        for begin in range(0, len(queries), count):
+            some = queries[begin : begin + count]
+            plan = plan_all(tables, len(some)) if actions is None else plan_each(tables, actions[begin : begin + count])
+            codes.append(self._search.nearest(some, plan, wanted))
+        return unpack(codes[1] if len(codes) == 2 else np.concatenate(codes))
 
     def read(self, queries: Any, *, touch: bool) -> Any | None:
         """Q of every query in every table, [B, actions]; None if a query is not finite."""
-        queries = self.as_keys(queries)
-        if not bool(queries.isfinite().all()):
+        tables, wanted = len(self.tables.size), self.reading.neighbours
+        near = self.search(queries, None, wanted)
+        if not near.finite:
             return None
-        slots, distances = self.search(queries, None, self.reading.neighbours)
-        values = np.empty(slots.shape[:2], np.float32)
+        values = np.empty((len(queries), tables), np.float32)
+        shape = *values.shape, wanted
+        slots, distances = near.slots.reshape(shape), near.distances.reshape(shape)
         weigh(self.tables.values, self.tables.size, slots, distances, *self.reading, values)
         if touch and self.touches:
-            tables, found = len(self.tables.size), np.minimum(self.tables.size, self.reading.neighbours)
             actions = np.tile(np.arange(tables), len(queries))
-            self.touch_slots(actions, slots.reshape(len(actions), -1), np.tile(found, len(queries)), rows=tables)
+            found = np.minimum(self.tables.size, wanted)[actions]
+            self.touch_slots(actions, near.slots, found, rows=tables)
         return values
 
     def find_neighbours(self, action: int, queries: Any, wanted: int) -> tuple[Ints, Floats]:
         """Slots and squared distances of the nearest entries of one table, each [B, wanted]."""
-        slots, distances = self.search(self.as_keys(queries), action, wanted)
-        return slots[:, 0], distances[:, 0]
+        near = self.search(queries, np.full(len(queries), action), self.reading.neighbours)
+        return near.slots[:, :wanted], near.distances[:, :wanted]
 
     def look_up(self, actions: Longs, queries: Any, *, touch: bool) -> Neighbours:
         """The neighbours of each query in the table of its own action; keys and values stay on the device."""
-        queries, wanted = self.as_keys(queries), self.reading.neighbours
-        slots = np.zeros((len(queries), wanted), np.int32)
-        for action in np.unique(actions).tolist():
-            mine = np.flatnonzero(actions == action)
-            slots[mine] = self.search(queries[torch.from_numpy(mine).to(self.device)], action, wanted)[0][:, 0]
-        found = np.minimum(self.tables.size, wanted)[actions]
+        slots = self.search(queries, actions, self.reading.neighbours).slots
+        found = np.minimum(self.tables.size, self.reading.neighbours)[actions]
         entries = torch.from_numpy(actions[:, None] * self.capacity + slots).to(self.device)
         near = Neighbours(
             slots,
@@ -123,83 +116,39 @@ class DeviceStore(Store):
         return near
 
     def write(self, action: int, keys: Any, values: Floats, states: States) -> None:
-        """Write states in order of time, one at a time."""
-        keys = self.as_keys(keys)
-        for key, value, state in zip(keys, values, states, strict=True):
+        """Write states in order of time, one at a time; where nothing is to be looked for, all keys go in one copy."""
+        rules = self.rules
+        assert rules is not None
+        fills_up = self.tables.size[action] + len(values) > self.capacity
+        if not (rules.needs_estimate or (rules.needs_nearest and fills_up)):
+            slots, weights = np.empty(len(values), np.int64), np.empty(len(values))
+            write_all(self.tables, action, values, states, rules, self.step, slots, weights)
+            moved = np.flatnonzero(weights)[::-1]  # of several in one slot, the last counts
+            where, last = np.unique(slots[moved], return_index=True)
+            self._keys[action, torch.from_numpy(where).to(self.device)] = self.as_keys(keys[moved[last]])
+            return
+        for key, value, state in zip(self.as_keys(keys), values, states, strict=True):
             self.write_one(action, key, float(value), state)
 
     def write_one(self, action: int, key: Any, value: float, state: np.uint64) -> None:
         """Write one state by the rules of a built-in strategy, looking on the device for what they need."""
         tables, rules = self.tables, self.rules
         assert rules is not None
-        ranks, heap, place = tables.ranks[action], tables.heap[action], tables.place[action]
-        tables.clock[0] += 1
-        full = bool(tables.size[action] == self.capacity)
-        match = int(index.find(tables.buckets[action], tables.states[action], state))
-        if full and rules.clusters:
-            match = index.EMPTY
-        write = self.look(action, key, value, match, full)
-        if match >= 0:
-            slot, weight = match, 1.0 if self.step > 0 else 0.0
-            update(tables, action, slot, NOTHING, value, self.step)
-            ranks[slot] = rank_renewed(rules, ranks[slot], float(tables.values[action, slot]), write)
-        elif not full:
-            slot, weight = write.size, 1.0
-            store(tables, action, slot, NOTHING, value, state)
-            ranks[slot] = rank_stored(rules, write)
-            heap[slot] = place[slot] = slot
-        else:
-            kind, chosen, weight = when_full(rules, write)
-            slot = int(chosen)
-            if kind == BLEND:
-                merge(tables, action, slot, NOTHING, value, weight)
-                ranks[slot] = rank_renewed(rules, ranks[slot], float(tables.values[action, slot]), write)
-            else:
-                store(tables, action, slot, NOTHING, value, state)
-                ranks[slot] = rank_stored(rules, write)
-        if rules.ordered:
-            order.restore(heap, place, ranks, int(tables.size[action]), slot)
-        if weight == 1:
-            self._keys[action, slot] = key
-        elif weight > 0:
-            old = self._keys[action, slot]
-            self._keys[action, slot] = (old.double() + weight * (key - old).double()).float()
-        if full:
-            tables.writes[action] += 1
-
-    def look(self, action: int, key: Any, value: float, match: int, full: bool) -> Write:
-        """What the strategy may know of a state before it is written."""
-        tables, rules = self.tables, self.rules
-        assert rules is not None
+        near, distance, estimate = -1, np.nan, np.nan
         size = int(tables.size[action])
-        near, distance, near_value, near_rank, estimate = -1, np.nan, np.nan, np.nan, np.nan
-        if rules.needs_estimate and match >= 0:
-            estimate = float(tables.values[action, match])
-        elif rules.needs_estimate:
+        if rules.needs_estimate and index.find(tables.buckets[action], tables.states[action], state) < 0:
             found = min(self.reading.neighbours, size)
-            slots, distances = self.find_neighbours(action, key[None], max(found, 1))
+            slots, distances = self.find_neighbours(action, key[None], self.reading.neighbours)
             estimate = float(weighted_mean(tables.values[action], distances[0], slots[0], found, self.reading))
-        if rules.needs_nearest and full:
-            slots, distances = self.find_neighbours(action, key[None], 1)
-            near, distance = int(slots[0, 0]), float(distances[0, 0])
-            near_value, near_rank = float(tables.values[action, near]), float(tables.ranks[action, near])
-        ordered = rules.ordered and size > 0
-        lowest = int(tables.heap[action, 0]) if ordered else -1
-        lowest_rank = float(tables.ranks[action, lowest]) if ordered else np.nan
-        return Write(
-            size,
-            self.capacity,
-            int(tables.clock[0]),
-            int(tables.writes[action]),
-            value,
-            estimate,
-            near,
-            distance,
-            near_value,
-            near_rank,
-            lowest,
-            lowest_rank,
-        )
+        if rules.needs_nearest and size == self.capacity:
+            nearest = self.search(key[None], np.array([action]), 1)
+            near, distance = int(nearest.slots[0, 0]), float(nearest.distances[0, 0])
+        slot, weight = write_found(tables, action, value, state, near, distance, estimate, rules, self.step)
+        entry = self._keys[action, slot]
+        if weight == 1:
+            entry.copy_(key)
+        elif weight > 0:  # c ← c + w (s − c), the product and the sum in float64 as on the CPU
+            torch.add(torch.sub(key, entry, out=self._way).mul_(weight), entry, out=entry)
 
     def adjust(self, actions: Longs, slots: Longs, keys: Floats, values: Floats) -> None:
         """Give entries new keys and values."""
@@ -213,20 +162,58 @@ class DeviceStore(Store):
         super().fill(tables, action, np.zeros((len(keys), 0), np.float32))
 
     def take(self, tables: Tables, numbers: dict[str, Doubles]) -> None:
-        """Put fresh tables, and the keys beside them, in the place of those there were."""
+        """Put fresh tables in the place of those there were; the keys go where the old ones are, and stay there."""
         super().take(tables, numbers)
-        self._keys = self._fresh_keys
+        self._keys.copy_(self._fresh_keys)
+        self._fresh_keys = self._keys
 
 
-def nearest(d2: Any, numbers: Any, wanted: int) -> tuple[Ints, Floats]:
-    """Slots and values of the smallest distances [b, tables, N], in any order, but ties to the lowest slot.
+def make_search(keys: Any, neighbours: int) -> Search:
+    """The search for these keys: kernels of our own where Triton can compile them, otherwise PyTorch's."""
+    if keys.is_cuda and find_spec("triton") is not None:
+        from engram.memory.fused import FusedSearch  # noqa: PLC0415 (needs Triton)
 
-    Where entries at equal distance are left out, the choice among them is made by codes with d² in the high half and
-    the slot in the low half, which are ordered by both: a float32 that is not negative has the order of its bits.
-    """
-    values, slots = d2.topk(wanted, largest=False)
-    candidates = (d2 <= values[..., -1:]).sum(-1)
-    if (candidates.cpu().numpy() > wanted).any():
-        codes = ((d2.view(torch.int32).long() << 32) | numbers).topk(wanted, largest=False).values
-        slots, values = codes & 0xFFFFFFFF, (codes >> 32).int().view(torch.float32)
-    return slots.int().cpu().numpy(), values.cpu().numpy()
+        if FusedSearch.fits(keys.shape[1], keys.shape[2], neighbours):
+            return FusedSearch(keys)
+    return Search(keys)
+
+
+@compiled
+def write_found(
+    tables: Tables,
+    table: int,
+    value: float,
+    state: np.uint64,
+    near: Whole,
+    distance: float,
+    estimate: float,
+    rules: Rules,
+    step: float,
+) -> tuple[Whole, float]:
+    """Write one state for which the search is done: all but its key, which goes to a slot with a weight."""
+    tables.clock[0] += 1
+    match = find_match(tables, table, state, rules)
+    if rules.needs_estimate and match >= 0:
+        estimate = np.float64(tables.values[table, match])
+    write = known(tables, table, value, estimate, near, distance, rules.ordered)
+    nothing = np.empty(0, np.float32)  # the key, as far as these tables know it
+    return settle(tables, table, nothing, value, state, match, write, rules, step)
+
+
+@compiled
+def write_all(
+    tables: Tables,
+    table: int,
+    values: Floats,  # [T]
+    states: States,  # [T]
+    rules: Rules,
+    step: float,
+    slots: Longs,  # [T], out
+    weights: Doubles,  # [T], out: 1 where a key is new, otherwise 0
+) -> None:
+    """Write states in order of time for which nothing is to be looked for."""
+    for t in range(len(values)):
+        nothing = NOT_A_NUMBER
+        slots[t], weights[t] = write_found(
+            tables, table, np.float64(values[t]), states[t], np.int64(-1), nothing, nothing, rules, step
+        )

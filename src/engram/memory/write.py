@@ -28,12 +28,8 @@ def look(
 ) -> Write:
     """What the strategy may know of a state before it is written."""
     values = tables.values[table]
-    ranks = tables.ranks[table]
-    size = tables.size[table]
     nearest = np.int64(-1)
     distance = NOT_A_NUMBER
-    nearest_value = NOT_A_NUMBER
-    nearest_rank = NOT_A_NUMBER
     estimate: float = NOT_A_NUMBER
     if needs_estimate and match >= 0:
         estimate = np.float64(values[match])
@@ -41,16 +37,27 @@ def look(
         wanted = reading.neighbours if needs_estimate else 1
         distances = np.empty(wanted, np.float32)
         slots = np.empty(wanted, np.int32)
-        found = search_table(tables.keys, tables.codes, tables.axes, table, size, len(values), key, distances, slots)
+        found = search_table(
+            tables.keys, tables.codes, tables.axes, table, tables.size[table], len(values), key, distances, slots
+        )
         if needs_estimate and match < 0:
             estimate = weighted_mean(values, distances, slots, found, reading)
         if needs_nearest and found > 0:
             nearest = np.int64(slots[0])
             distance = np.float64(distances[0])
-            nearest_value = np.float64(values[nearest])
-            nearest_rank = ranks[nearest]
+    return known(tables, table, value, estimate, nearest, distance, ranked)
+
+
+@compiled
+def known(
+    tables: Tables, table: int, value: float, estimate: float, nearest: Whole, distance: float, ranked: bool
+) -> Write:
+    """What the strategy may know, once the search is done."""
+    values, ranks, size = tables.values[table], tables.ranks[table], tables.size[table]
+    nearest_value = nearest_rank = lowest_rank = NOT_A_NUMBER
+    if nearest >= 0:
+        nearest_value, nearest_rank = np.float64(values[nearest]), ranks[nearest]
     lowest = np.int64(-1)
-    lowest_rank = NOT_A_NUMBER
     if ranked and size > 0:
         lowest = np.int64(tables.heap[table, 0])
         lowest_rank = ranks[lowest]
@@ -61,13 +68,62 @@ def look(
         tables.writes[table],
         value,
         estimate,
-        nearest,
+        np.int64(nearest),
         distance,
         nearest_value,
         nearest_rank,
         lowest,
         lowest_rank,
     )
+
+
+@compiled
+def find_match(tables: Tables, table: int, state: np.uint64, rules: Rules) -> np.int64:
+    """The slot of a state met before, which is to be updated in place, or EMPTY."""
+    if rules.clusters and tables.size[table] == tables.values.shape[1]:
+        return np.int64(index.EMPTY)
+    return index.find(tables.buckets[table], tables.states[table], state)
+
+
+@compiled
+def settle(
+    tables: Tables,
+    table: int,
+    key: Floats,
+    value: float,
+    state: np.uint64,
+    match: Whole,
+    write: Write,
+    rules: Rules,
+    step: float,
+) -> tuple[Whole, float]:
+    """Do what becomes of one state; return the slot that it went to, and the weight with which its key did."""
+    ranks, heap, place = tables.ranks[table], tables.heap[table], tables.place[table]
+    full = write.size == write.capacity
+    slot, weight = np.int64(match), 1.0
+    if match >= 0:
+        update(tables, table, slot, key, value, step)
+        ranks[slot] = rank_renewed(rules, ranks[slot], np.float64(tables.values[table, slot]), write)
+        weight = 1.0 if step > 0 else 0.0
+    elif not full:
+        slot = np.int64(write.size)
+        store(tables, table, slot, key, value, state)
+        ranks[slot] = rank_stored(rules, write)
+        heap[slot] = place[slot] = slot
+    else:
+        decision = when_full(rules, write)
+        slot, weight = np.int64(decision.slot), decision.weight
+        if decision.kind == BLEND:
+            merge(tables, table, slot, key, value, weight)
+            ranks[slot] = rank_renewed(rules, ranks[slot], np.float64(tables.values[table, slot]), write)
+        else:
+            store(tables, table, slot, key, value, state)
+            ranks[slot] = rank_stored(rules, write)
+    if rules.ordered:
+        order.restore(heap, place, ranks, tables.size[table], slot)
+    if full:
+        tables.writes[table] += 1
+    return slot, weight
 
 
 @compiled
@@ -82,37 +138,10 @@ def write_built_in(
     reading: Reading,
 ) -> None:
     """Write all states of an episode in which one action was taken, by the rules of a built-in strategy."""
-    capacity = tables.values.shape[1]
-    buckets, heap, place = tables.buckets[table], tables.heap[table], tables.place[table]
-    ranks = tables.ranks[table]
     for t in range(len(keys)):
         tables.clock[0] += 1
         key, value, state = keys[t], np.float64(values[t]), states[t]
-        full = tables.size[table] == capacity
-        match = index.find(buckets, tables.states[table], state)
-        if full and rules.clusters:
-            match = np.int64(index.EMPTY)
-        needs_nearest = rules.needs_nearest and full
+        match = find_match(tables, table, state, rules)
+        needs_nearest = rules.needs_nearest and tables.size[table] == tables.values.shape[1]
         write = look(tables, table, key, value, match, needs_nearest, rules.needs_estimate, rules.ordered, reading)
-        if match >= 0:
-            slot = match
-            update(tables, table, slot, key, value, step)
-            ranks[slot] = rank_renewed(rules, ranks[slot], np.float64(tables.values[table, slot]), write)
-        elif not full:
-            slot = np.int64(write.size)
-            store(tables, table, slot, key, value, state)
-            ranks[slot] = rank_stored(rules, write)
-            heap[slot] = place[slot] = slot
-        else:
-            decision = when_full(rules, write)
-            slot = np.int64(decision.slot)
-            if decision.kind == BLEND:
-                merge(tables, table, slot, key, value, decision.weight)
-                ranks[slot] = rank_renewed(rules, ranks[slot], np.float64(tables.values[table, slot]), write)
-            else:
-                store(tables, table, slot, key, value, state)
-                ranks[slot] = rank_stored(rules, write)
-        if rules.ordered:
-            order.restore(heap, place, ranks, tables.size[table], slot)
-        if full:
-            tables.writes[table] += 1
+        settle(tables, table, key, value, state, match, write, rules, step)

@@ -83,6 +83,7 @@ class Study:
         *,
         agents: Sequence[str] | None = None,
         games: Sequence[str] | None = None,
+        device: str | None = None,
         **choices: Any,
     ) -> Self:
         """The study with these agents and environments only, and with other choices for its grids where given."""
@@ -98,6 +99,8 @@ class Study:
             for game in wanted:
                 checks.one_of("games", game, names)
             grids = [grid for grid in grids if short_name(grid.env) in wanted]
+        if device is not None:
+            grids = [replace(grid, settings={**grid.settings, "device": device}) for grid in grids]
         given = {name: value for name, value in choices.items() if value is not None}
         return replace(self, grids=tuple(replace(grid, **given) for grid in grids))
 

@@ -1,0 +1,93 @@
+"""The search on a device in plain PyTorch; `fused.py` does the same in three kernels, and is held against this.
+
+A search has R rows, each of them one query in one table. Its plan says which: where the rows of each table begin
+[tables + 1], then the numbers of these rows [R], and then their queries [R], all table by table. What is found comes
+back in one array of codes, which have the bits of d² in their high half and the slot in their low half: a float32 that
+is not negative has the order of its bits, so codes are ordered by distance, and ties by the slot.
+"""
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from engram.devices import torch
+from engram.typing import Floats, Ints, Longs
+
+
+class Found(NamedTuple):
+    """The nearest entries of each row, nearest first, ties to the lowest slot; d² is infinite beyond the entries."""
+
+    slots: Ints  # [R, wanted]
+    distances: Floats  # [R, wanted], d²
+    finite: bool  # no query has NaN or infinity; otherwise the rest means nothing
+
+
+@lru_cache(maxsize=64)
+def plan_all(tables: int, count: int) -> Ints:
+    """Every one of `count` queries in every table; row b · tables + a is query b in table a."""
+    queries = np.tile(np.arange(count), tables)
+    rows = queries * tables + np.repeat(np.arange(tables), count)
+    return np.concatenate([np.arange(tables + 1) * count, rows, queries]).astype(np.int32)
+
+
+def plan_each(tables: int, actions: Longs) -> Ints:
+    """Row b is query b in the table of its own action."""
+    order = np.argsort(actions, kind="stable")
+    ends = np.cumsum(np.bincount(actions, minlength=tables))
+    return np.concatenate([[0], ends, order, order]).astype(np.int32)
+
+
+def unpack(codes: Longs) -> Found:
+    """What was found, from codes in any order [R, wanted], with one number more that is 1 for a finite query."""
+    near = np.sort(codes[:, :-1], axis=1)
+    return Found(near.astype(np.int32), (near >> 32).astype(np.int32).view(np.float32), bool(codes[:, -1].all()))
+
+
+class Search:
+    """The nearest entries of queries.
+
+    Args:
+        keys: [tables, capacity, key_size] on the device. They may change, but stay where they are.
+    """
+
+    def __init__(self, keys: Any) -> None:
+        self.keys = keys
+        self.tables, self.capacity, self.key_size = (int(size) for size in keys.shape)
+        self.sizes = torch.zeros(self.tables, dtype=torch.int32, device=keys.device)
+        self.row_numbers = self.capacity * self.key_size  # held at a time for each row
+        self._slots = torch.arange(self.capacity, device=keys.device)
+        self._noted = np.zeros(self.tables, np.int64)
+
+    def note_sizes(self, sizes: Longs) -> None:
+        """Take note of how many entries the tables have; nothing is sent if that is known."""
+        if not np.array_equal(sizes, self._noted):
+            self._noted = sizes.copy()
+            self.sizes.copy_(torch.from_numpy(sizes.astype(np.int32)))
+
+    def rows_of(self, plan: Ints) -> int:
+        """R."""
+        return (len(plan) - self.tables - 1) // 2
+
+    def square_distances(self, queries: Any, plan: Ints) -> Any:
+        """d² of every row by direct differences, [R, capacity], infinite beyond a table's entries."""
+        rows, of = np.split(plan[self.tables + 1 :].astype(np.int64), 2)
+        queries = torch.as_tensor(queries, device=self.keys.device)
+        d2 = torch.empty(len(rows), self.capacity, device=self.keys.device)
+        for table in range(self.tables):
+            mine = slice(plan[table], plan[table + 1])
+            if mine.start < mine.stop:
+                near = (self.keys[table] - queries[of[mine]][:, None]).square_().sum(-1)
+                d2[rows[mine]] = near.masked_fill_(self._slots >= self.sizes[table], torch.inf)
+        return d2
+
+    def nearest(self, queries: Any, plan: Ints, wanted: int) -> Longs:
+        """Codes of the nearest entries of every row, in any order, and 1 for a finite query: [R, wanted + 1]."""
+        queries = torch.as_tensor(queries, device=self.keys.device)
+        bits = self.square_distances(queries, plan).view(torch.int32).long()
+        near = ((bits << 32) | self._slots).topk(wanted, largest=False).values
+        rows, of = np.split(plan[self.tables + 1 :].astype(np.int64), 2)
+        finite = torch.empty(len(rows), dtype=torch.int64, device=self.keys.device)
+        finite[rows] = queries.isfinite().all(1).long()[of]
+        codes: Longs = torch.cat([near, finite[:, None]], 1).cpu().numpy()
+        return codes
