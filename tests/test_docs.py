@@ -138,7 +138,8 @@ def test_the_table_of_settings_is_the_config() -> None:
     assert paper == {name: config[name] for name in paper}
     words = {name.strip("`"): text for name, _, text, _ in table if name.strip("`") not in paper}
     varied = dict.fromkeys(("strategy", "capacity"), "varied")
-    assert words == {**varied, **dict.fromkeys(("seed", "ties", "kernel", "duplicates", "device"), "not given")}
+    open_ones = ("seed", "ties", "kernel", "duplicates", "merging", "device")
+    assert words == {**varied, **dict.fromkeys(open_ones, "not given")}
 
 
 @pytest.mark.parametrize(("agent", "table"), [("nec", "Table 5"), ("d3qn", "Table 6")])

@@ -15,6 +15,7 @@ from engram.errors import InvalidInputError, NotReproducibleError
 from tests.conftest import Corridor, assert_same_state
 
 STRATEGIES = ["lru", "rew", "sur", "kmeans", "dkm", "dkm:decay=0.3", "fading"]
+CLUSTERING = ["kmeans", "dkm", "dkm:decay=0.3", "fading"]
 QUICK: dict[str, Any] = {"epsilon_anneal_start_steps": 200, "epsilon_anneal_end_steps": 1000}
 
 
@@ -47,6 +48,17 @@ def test_every_strategy_learns_a_corridor(strategy: str, corridor: type[Corridor
     assert (mean, std) == (1, 0)
     lengths = evaluate_policy(agent, corridor, 5, return_episode_rewards=True)[1]
     assert max(np.atleast_1d(lengths)) <= 5
+
+
+@pytest.mark.parametrize("strategy", CLUSTERING)
+def test_a_corridor_is_learned_from_merged_episodes(strategy: str, corridor: type[Corridor]) -> None:
+    """With room for four of the five states, so that something has to be merged."""
+    settings: dict[str, Any] = {"strategy": strategy, "capacity": 4, "neighbours": 1, "seed": 0, **QUICK}
+    agent = MFEC(corridor, merging="episode", **settings).learn(2000)
+    assert agent.memory.size.tolist() == [4, 4]
+    assert evaluate_policy(agent, corridor, 5) == (1, 0)
+    single = MFEC(corridor, **settings).learn(2000)
+    assert not np.array_equal(agent.memory.entries(1)["keys"], single.memory.entries(1)["keys"])
 
 
 def test_what_is_written_are_the_discounted_returns() -> None:
@@ -87,8 +99,17 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not(strategy: str) -
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("env", ["CartPole-v1", "Acrobot-v1", "engram/OpenRoom-v0", "engram/FourRoom-v0"])
 def test_saving_and_loading_mid_episode_changes_nothing(tmp_path: Path, strategy: str, env: str) -> None:
+    check_resuming(tmp_path, env, strategy=strategy)
+
+
+@pytest.mark.parametrize("strategy", CLUSTERING)
+def test_saving_and_loading_changes_nothing_where_episodes_are_merged_as_one(tmp_path: Path, strategy: str) -> None:
+    check_resuming(tmp_path, "CartPole-v1", strategy=strategy, merging="episode")
+
+
+def check_resuming(tmp_path: Path, env: str, **options: Any) -> None:
     """learn(a), save, load, learn(b) is learn(a + b), bit for bit."""
-    settings: dict[str, Any] = {"strategy": strategy, "capacity": 30, "seed": 2, **QUICK}
+    settings: dict[str, Any] = {"capacity": 30, "seed": 2, **QUICK, **options}
     whole = MFEC(env, **settings).learn(1600)
     part = MFEC(env, **settings)
     interrupted = []
@@ -252,6 +273,8 @@ def test_load_finds_the_agent_by_itself(tmp_path: Path) -> None:
         ({"strategy": 7}, "strategy must be a name or a Strategy instance"),
         ({"discount": 1.5}, "discount must be a number from 0 to 1"),
         ({"kernel": "invers"}, "did you mean 'inverse'"),
+        ({"merging": "batch", "strategy": "dkm"}, "merging must be one of 'single', 'episode', got 'batch'"),
+        ({"merging": "episode"}, "needs a built-in strategy that merges .kmeans, dkm, fading., got 'lru'"),
         ({"capacitty": 5}, "did you mean 'capacity'"),
         ({"seed": -1}, "seed must be at least 0"),
         ({"delta": 0}, "delta must be a number from"),

@@ -82,14 +82,35 @@ class Table:
         elif self.strategy == "sur":
             self.replace(min(self.slots(), key=lambda i: (self.entries[i].surprise, i)), new)
         elif self.strategy == "kmeans":
-            self.merge(self.entries[self.nearest(key)[0]], new)
+            self.merge(self.entries[self.nearest(key)[0]], key, float(value))
         else:
             smallest = min(self.slots(), key=lambda i: (self.entries[i].n, i))
             if self.used_up(self.entries[smallest].n):
                 self.replace(smallest, new)
             else:
-                self.merge(self.entries[self.nearest(key)[0]], new)
+                self.merge(self.entries[self.nearest(key)[0]], key, float(value))
             for entry in self.entries:
+                entry.n = self.less(entry.n)
+
+    def write_episode(self, keys: Floats, values: Floats, states: list[int]) -> None:
+        """States of an ended episode in which one action was taken; in a full table, all at once."""
+        new = [Entry(key.copy(), value, state) for key, value, state in zip(keys, values, states, strict=True)]
+        while new and len(self.entries) < self.capacity:
+            first = new.pop(0)
+            self.write(first.key, first.value, first.state, 0)
+        written = len(new)
+        gone = [slot for slot in self.slots() if self.strategy != "kmeans" and self.used_up(self.entries[slot].n)]
+        for slot in sorted(gone, key=lambda i: (self.entries[i].n, i))[:written]:
+            self.replace(slot, new.pop(0))
+        into = [self.nearest(state.key)[0] for state in new]
+        for slot in sorted(set(into)):
+            mine = [state for state, where in zip(new, into, strict=True) if where == slot]
+            key = [sum(float(state.key[dim]) for state in mine) / len(mine) for dim in range(len(mine[0].key))]
+            value = sum(float(state.value) for state in mine) / len(mine)
+            self.merge(self.entries[slot], np.array(key, np.float32), value)
+            self.entries[slot].n += len(mine) - 1
+        for entry in self.entries if self.strategy != "kmeans" else []:
+            for _ in range(written):
                 entry.n = self.less(entry.n)
 
     def used_up(self, n: Fraction) -> bool:
@@ -117,12 +138,12 @@ class Table:
             entry.key = new.key
         entry.last_used, entry.surprise, entry.n = new.last_used, new.surprise, entry.n + 1
 
-    def merge(self, entry: Entry, new: Entry) -> None:
+    def merge(self, entry: Entry, new_key: Floats, new_value: float) -> None:
         """(n c + s)/(n + 1), computed as c + (s − c)/(n + 1) in double precision."""
         weight = 1 / (float(entry.n) + 1)
         key = entry.key.astype(np.float64)
-        difference = (new.key - entry.key).astype(np.float64)
+        difference = (new_key - entry.key).astype(np.float64)
         entry.key = (key + weight * difference).astype(np.float32)
         old = float(entry.value)
-        entry.value = np.float32(old + weight * (float(new.value) - old))
+        entry.value = np.float32(old + weight * (new_value - old))
         entry.n += 1

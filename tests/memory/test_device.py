@@ -26,6 +26,7 @@ def both(**options: object) -> tuple[EpisodicMemory, EpisodicMemory]:
         companions=0,
         strategy=theirs.strategy,
         step=store.step,
+        by_episode=theirs.merging == "episode",
         reading=store.reading,
     )
     return ours, theirs
@@ -110,6 +111,11 @@ def test_a_state_goes_from_one_device_to_the_other() -> None:
     for memory in (ours, theirs):
         memory.write(1, more, np.ones(30))
     assert_same(ours, theirs)
+
+
+def test_merging_by_episode_needs_the_cpu() -> None:
+    with pytest.raises(InvalidInputError, match=r'merging="episode" needs a memory on the CPU; use device="cpu"'):
+        both(actions=1, key_size=1, capacity=1, strategy="dkm", merging="episode")
 
 
 def test_what_is_not_finite_is_refused_and_a_missing_gpu_named() -> None:

@@ -11,6 +11,7 @@ from engram.agents.config import AgentConfig
 from engram.agents.policy import greedy
 from engram.encoders import GaussianProjection, Identity
 from engram.memory import EpisodicMemory
+from engram.memory.batch import check_merging
 from engram.memory.states import state_of
 from engram.memory.strategies import Strategy, get_strategy
 from engram.randomness import generator
@@ -28,11 +29,12 @@ class MFECConfig(AgentConfig):
     delta: float = 1e-3  # δ, which keeps the weights finite
     projection_size: int = 128  # key size for images; vectors are their own keys
     duplicates: bool = False  # a state met before counts as a new one
+    merging: Literal["single", "episode"] = "single"  # clusters take in an episode's states one by one, or as one batch
     device: Literal["cpu", "cuda", "auto"] = "cpu"  # where the memory's keys are
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        get_strategy(self.strategy)
+        check_merging(self.merging, get_strategy(self.strategy))
         for name in ("capacity", "neighbours", "projection_size"):
             checks.at_least(name, getattr(self, name), 1)
 
@@ -64,6 +66,7 @@ class MFEC(Agent):
             neighbours=config.neighbours,
             delta=config.delta,
             kernel=config.kernel,
+            merging=config.merging,
             device=config.device,
         )
         self._forget_episode()

@@ -9,6 +9,7 @@ import numpy as np
 
 from engram import checks
 from engram.errors import InvalidInputError
+from engram.memory.batch import check_merging
 from engram.memory.read import Reading
 from engram.memory.states import states_of
 from engram.memory.store import Neighbours, Store, as_floats
@@ -34,6 +35,8 @@ class EpisodicMemory:
         kernel: "inverse" for those weights, "mean" for equal ones.
         match: Writing a state met before keeps its best return ("max"), or moves a step of this size towards
             the new one and takes the newer key.
+        merging: A full table merges states one at a time ("single"), or those of one call of `write` as one batch
+            ("episode"): each goes to the entry that was nearest before the batch, and an entry merges their mean.
         exact_read: Reading at d² = 0 gives the stored value; otherwise reads are always averages.
         companions: Numbers per entry that an optimiser keeps in `memory.companions`. They are 0 for a new entry,
             and shrink by the weight of what is merged into an old one.
@@ -51,6 +54,7 @@ class EpisodicMemory:
         delta: float = 1e-3,
         kernel: Literal["inverse", "mean"] = "inverse",
         match: Literal["max"] | float = "max",
+        merging: Literal["single", "episode"] = "single",
         exact_read: bool = True,
         companions: int = 0,
         device: str = "cpu",
@@ -65,6 +69,7 @@ class EpisodicMemory:
         if match != "max" and not (isinstance(match, (int, float)) and 0 < match <= 1):
             raise InvalidInputError(f'match must be "max" or a step size above 0 and up to 1, got {match!r}')
         self.match = match
+        self.merging = check_merging(merging, self.strategy)
         self.exact_read = bool(exact_read)
         if RESERVED & set(self.strategy.numbers):
             raise InvalidInputError(f"{self.strategy.name}.numbers must not use the names {sorted(RESERVED)}")
@@ -76,6 +81,7 @@ class EpisodicMemory:
             companions=checks.at_least("companions", companions, 0),
             strategy=self.strategy,
             step=0.0 if match == "max" else float(match),
+            by_episode=merging == "episode",
             reading=Reading(min(self.neighbours, self.capacity), self.delta, self.kernel == "inverse", self.exact_read),
         )
 

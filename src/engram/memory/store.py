@@ -7,6 +7,7 @@ import numpy as np
 
 from engram.errors import InvalidInputError
 from engram.memory import index
+from engram.memory.batch import write_episode
 from engram.memory.keys import get_keys
 from engram.memory.read import Reading, find_neighbours, look_up, read, read_and_touch, touch_slots
 from engram.memory.sketch import FEWEST, find_sketch
@@ -39,6 +40,7 @@ class Store:
         companions: int,
         strategy: Strategy,
         step: float,
+        by_episode: bool,
         reading: Reading,
     ) -> None:
         self.key_size, self.capacity = key_size, capacity
@@ -47,6 +49,7 @@ class Store:
         names = () if isinstance(strategy, BuiltIn) else strategy.numbers
         self.numbers: dict[str, Doubles] = {name: np.zeros((actions, capacity)) for name in names}
         self.rules = rules_of(strategy) if isinstance(strategy, BuiltIn) else None
+        self.write_states = write_episode if by_episode else write_built_in
         self.touches = strategy.touches and self.rules is not None
         self.ranked_by_value = isinstance(strategy, MaximiseRewards)
         self.sketched_at = 0  # entries written when the axes of the sketch were found
@@ -160,9 +163,9 @@ class Store:
                 self.strategy.touched(slots.astype(np.int64), int(tables.clock[0]), self.numbers_of(action))
 
     def write(self, action: int, keys: Any, values: Floats, states: States) -> None:
-        """Write states in order of time, one at a time."""
+        """Write states in order of time, one at a time; where merging is by episode, those that find no room as one."""
         if self.rules is not None:
-            write_built_in(self.tables, action, keys, values, states, self.rules, self.step, self.reading)
+            self.write_states(self.tables, action, keys, values, states, self.rules, self.step, self.reading)
         else:
             for key, value, state in zip(keys, values, states, strict=True):
                 self.write_one(action, key, float(value), state)
