@@ -319,13 +319,14 @@ def test_variants_do_not_enter_the_cells(tmp_path: Path) -> None:
 
 
 def test_variants_are_told_from_what_they_vary(tmp_path: Path) -> None:
-    study = STUDIES["open"].only(strategies=("lru", "dkm"), seeds=(0, 1, 2))
-    study = replace(study, grids=study.grids[:7])  # CartPole
+    study = STUDIES["open"].only(strategies=("lru", "dkm"), games=("cartpole",), seeds=(0, 1, 2))
     places = declare(study, tmp_path)
     gone = ("evaluation every 250 steps", "DkM", 1)
 
     def part(variant: str) -> pl.DataFrame:
-        mean = 150.0 + {"mean kernel": -80.0, "duplicates stored": 80.0}.get(variant, 0.0)
+        mean = 150.0 + {"mean kernel": -80.0, "duplicates stored": 80.0, "episodes merged as one": 40.0}.get(
+            variant, 0.0
+        )
         return results(
             *(study, lambda cell, seed: mean + 5 * seed),
             places={run_id: place for run_id, place in places.items() if place["variant"] == variant},
@@ -343,6 +344,8 @@ def test_variants_are_told_from_what_they_vary(tmp_path: Path) -> None:
     assert rows["mean kernel"][:2] == [f"75 ± 5{BELOW}", f"75 ± 5{BELOW}"]
     assert rows["mean kernel"][2].startswith("−80 [−")
     assert rows["duplicates stored"][:2] == [f"235 ± 5{ABOVE}", f"235 ± 5{ABOVE}"]
+    assert rows["episodes merged as one"][:2] == ["–", f"195 ± 5{ABOVE}"]
+    assert rows["episodes merged as one"][2].startswith("40 [")
     assert rows["evaluation every 250 steps"][:2] == ["155 ± 5", "missing"]
 
 

@@ -1,8 +1,11 @@
 """Studies as data: what they consist of, and how a part is chosen."""
 
+from collections import Counter
+
 import pytest
 
 from engram.errors import InvalidInputError
+from engram.memory.strategies import Strategy, get_strategy
 from engram.studies.grid import parse_seeds
 from engram.studies.protocol import PAPER, STUDIES
 
@@ -64,8 +67,22 @@ def test_the_open_study_changes_one_thing_at_a_time() -> None:
     assert {run.id for run in plain} < {
         run.id for name in ("cartpole", "acrobot", "openroom") for run in STUDIES[name].runs()
     }
-    assert len(set(study.variants().values())) == 6
-    assert len(study.runs()) == 7 * len(plain)
+    sizes = Counter(study.variants().values())
+    merged = sizes.pop("episodes merged as one")
+    assert list(sizes.values()) == [len(plain)] * 6
+    assert merged == sum(get_strategy(run.settings.strategy).clusters for run in plain)  # type: ignore[attr-defined]
+    assert len(study.runs()) == len(plain) + len(study.variants()) == 925
+
+
+def test_only_strategies_that_merge_are_asked_to_merge_otherwise() -> None:
+    """Whatever strategies are chosen, a choice that they do not have is not asked of them."""
+
+    class Merging(Strategy):
+        clusters = True
+
+    study = STUDIES["open"].only(strategies=("lru", "fading", "km", Merging()), sizes=(9,), seeds=(0,))
+    asked = [run.settings.to_json() for run in study.runs() if run.settings.to_json()["merging"] == "episode"]
+    assert [settings["strategy"]["name"] for settings in asked] == ["fading", "kmeans"] * 3
 
 
 @pytest.mark.parametrize(

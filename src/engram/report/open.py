@@ -11,7 +11,7 @@ from engram.report.claims.rules import name_of
 from engram.report.protocol import steps_in_words
 from engram.report.statistics import difference, pooled_difference
 from engram.report.study import StudyReport
-from engram.report.tables import ABOVE, BELOW, Block, interval_text, score_text
+from engram.report.tables import ABOVE, BELOW, NOT_RUN, Block, absence, interval_text, score_text
 from engram.studies.store import Results
 
 
@@ -51,7 +51,8 @@ class OpenReport(StudyReport):
                 blocks.append(page.Table(["", *block.strategies, "mean change"], rows, caption))
         note = (
             f"Mean ± standard deviation over seeds. {ABOVE} {BELOW}: above or below the first row beyond the 95 % "
-            "interval (Welch, each cell by itself). Mean change: over strategies, with its 95 % interval."
+            "interval (Welch, each cell by itself). Mean change: over the strategies of the row, with its 95 % "
+            f"interval. {NOT_RUN}: nothing to compare, or a choice that the strategy does not have."
         )
         return page.Section(name_of(env), [*blocks, page.Text(note, note=True)])
 
@@ -62,7 +63,7 @@ class OpenReport(StudyReport):
             ours = self.variants[name].scores(block.env, block.agent, strategy, size)
             plain = self.variants[""].scores(block.env, block.agent, strategy, size)
             if ours is None:
-                cells.append(page.Entry("missing", dim=True))
+                cells.append(page.Entry(absence(self.variants[name], block.cell(strategy, size)), dim=True))
                 continue
             mark = ""
             if name and plain is not None:

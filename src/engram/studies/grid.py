@@ -8,7 +8,8 @@ from typing import Any, Self
 from engram import checks
 from engram.agents import get_agent
 from engram.errors import InvalidInputError
-from engram.memory.strategies import Strategy
+from engram.memory.batch import can_merge_episodes
+from engram.memory.strategies import Strategy, get_strategy
 from engram.studies.presets import Family, preset
 from engram.training.run import Run
 
@@ -32,12 +33,16 @@ class Grid:
     evaluation_epsilon: float = 0.0
     evaluation_max_steps: int | None = None
     variant: str = ""  # what differs from the rest of the study
+    merging_only: bool = False  # strategies that do not merge states are left out
 
     def runs(self) -> list[Run]:
         """All of them."""
         cells: list[dict[str, Any]] = [{}]
         if self.agent != "d3qn":
-            cells = [{"strategy": each, "capacity": size} for size in self.sizes for each in self.strategies]
+            strategies = [
+                each for each in self.strategies if not self.merging_only or can_merge_episodes(get_strategy(each))
+            ]
+            cells = [{"strategy": each, "capacity": size} for size in self.sizes for each in strategies]
         return [self._run({**cell, "seed": seed}) for cell in cells for seed in self.seeds]
 
     def _run(self, cell: dict[str, Any]) -> Run:

@@ -56,6 +56,7 @@ def what_is_left_open(env: str, family: Family, sizes: Sequence[int], *, steps: 
         replace(plain, variant="mean kernel", settings={"kernel": "mean"}),
         replace(plain, variant="ties to the first action", settings={"ties": "first"}),
         replace(plain, variant="duplicates stored", settings={"duplicates": True}),
+        replace(plain, variant="episodes merged as one", settings={"merging": "episode"}, merging_only=True),
         replace(plain, variant="evaluation every 250 steps", evaluation_interval_steps=250),
         replace(plain, variant="evaluation every 1,000 steps", evaluation_interval_steps=1_000),
         replace(plain, variant="evaluation with ε = 0.05", evaluation_epsilon=0.05),
