@@ -11,7 +11,7 @@ from engram.memory.strategies import STRATEGIES, BuiltIn, Strategy
 from engram.memory.strategies.base import BLEND
 from engram.memory.strategies.rules import Rules, rank_renewed, rank_stored, when_full
 from engram.memory.tables import Tables, merge, store
-from engram.memory.write import look, write_built_in
+from engram.memory.write import NOT_A_NUMBER, known, look, write_built_in
 from engram.typing import Floats, Longs, States
 
 
@@ -74,6 +74,7 @@ def merge_batch(
     """
     heap, place, ranks = tables.heap[table], tables.place[table], tables.ranks[table]
     size, new = tables.size[table], np.int64(index.EMPTY)
+    nothing = NOT_A_NUMBER
     into = np.full(len(keys), index.EMPTY, np.int64)
     weights = np.empty(len(keys), np.float64)
     for t in range(len(keys)):
@@ -92,8 +93,7 @@ def merge_batch(
         value = mean_value(values, members)
         merge(tables, table, slot, mean_key(keys, members), value, weights[members[0]])
         for member in members:
-            key, each = keys[member], np.float64(values[member])
-            write = look(tables, table, key, each, new, False, False, rules.ordered, reading)
+            write = known(tables, table, np.float64(values[member]), nothing, new, nothing, rules.ordered)
             ranks[slot] = rank_renewed(rules, ranks[slot], value, write)
         if rules.ordered:
             order.restore(heap, place, ranks, size, slot)
