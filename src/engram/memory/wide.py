@@ -34,16 +34,27 @@ def length(query: Floats) -> float:
 
 
 @compiled
-def middle_minimum(distances: Floats) -> np.float32:
-    """A distance that COLUMNS/2 entries or more do not exceed, and mostly not many more: a median of minima."""
+def list_nearest(distances: Floats, out: Ints) -> int:
+    """Put the places of some of the smallest distances into `out`; return how many.
+
+    They are the smallest of every column of a tile, without the half of them that is larger.
+    """
     minima = np.empty(COLUMNS, np.float32)
+    rows = np.zeros(COLUMNS, np.int32)
     minima[:] = distances[:COLUMNS]
     for start in range(COLUMNS, len(distances) - COLUMNS + 1, COLUMNS):
         row = distances[start : start + COLUMNS]
         for column in range(COLUMNS):
-            minima[column] = row[column] if row[column] < minima[column] else minima[column]
-    minima.sort()
-    return np.float32(minima[COLUMNS // 2])
+            smaller = row[column] < minima[column]
+            minima[column] = row[column] if smaller else minima[column]
+            rows[column] = np.int32(start) if smaller else rows[column]
+    middle = np.sort(minima)[COLUMNS // 2]
+    count = 0
+    for column in range(COLUMNS):
+        if minima[column] <= middle:
+            out[count] = rows[column] + column
+            count += 1
+    return count
 
 
 @compiled
@@ -145,17 +156,17 @@ def search_wide(
         start = table * capacity + first
         sketch_tile(codes, axes, start * AXES, capacity - first, placed, tile)
         for turn in range(2):  # those nearest in the sketch, then the others
-            within = np.float32(np.inf)
-            if sketched and found == wanted and norm < HUGE:
-                within = np.float32(reach(axes, np.float64(distances[wanted - 1]), SLACK))
             if turn == 0:
                 if len(tile) < 4 * COLUMNS:
                     continue
-                within = min(within, middle_minimum(tile))
-            count = list_within(tile, within, listed)
-            if turn == 0:
+                count = list_nearest(tile, listed)
                 for i in range(count):
                     tile[listed[i]] = np.float32(np.nan)  # is not within anything: seen
+            else:
+                within = np.float32(np.inf)
+                if sketched and found == wanted and norm < HUGE:
+                    within = np.float32(reach(axes, np.float64(distances[wanted - 1]), SLACK))
+                count = list_within(tile, within, listed)
             for some in range(0, count, CHUNK):
                 chunk = listed[some : min(some + CHUNK, count)]
                 kept = len(chunk)
