@@ -186,7 +186,7 @@ def test_times_on_a_gpu_are_those_that_were_measured(name: str) -> None:
 
 def test_every_folder_of_results_is_listed() -> None:
     folders = {path.name for path in (ROOT / "results").iterdir() if (path / "README.md").exists()}
-    assert set(re.findall(r"^\| \[(\w+)\]", (ROOT / "results/README.md").read_text(), re.MULTILINE)) == folders
+    assert set(re.findall(r"^\| \[([\w-]+)\]", (ROOT / "results/README.md").read_text(), re.MULTILINE)) == folders
 
 
 @pytest.mark.parametrize("settings", [MFECConfig(capacity=10), NECConfig(capacity=10), D3QNConfig()])

@@ -94,9 +94,10 @@ def test_what_is_not_part_of_the_study_is_not_missing(tmp_path: Path) -> None:
     found = results(study, score, places=declare(study, tmp_path))
     html = StudyReport(found, tmp_path).sections()[0].html()
     rows = {row[0]: row[2:] for row in Reader(html).tables[CAPTION]}
-    assert rows["environment"] == ["LRU", "Fading", "DkM"]
-    assert rows["Pong"][1:] == ["<b>−8.5 ± 0.7", "–<small>0.63 ± 5.3"]
-    assert rows["Bowling"][1:] == ["–", "<b>48.5 ± 0.7<small>53.8 ± 2.8"]
+    assert list(rows) == ["environment", "Bowling", "Pong"], "in the study's order, not in that of the calls"
+    assert rows["environment"] == ["LRU", "DkM", "Fading"]
+    assert rows["Pong"][1:] == ["–<small>0.63 ± 5.3", "<b>−8.5 ± 0.7"]
+    assert rows["Bowling"][1:] == ["<b>48.5 ± 0.7<small>53.8 ± 2.8", "–"]
     assert "–: not run." in html
 
 

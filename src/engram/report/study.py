@@ -22,6 +22,7 @@ from engram.report.published import PAPER
 from engram.report.style import D3QN, Look, label, looks
 from engram.report.tables import Block, Row, absence, entry, legend, score_table, score_text, titled
 from engram.report.verdicts import claims_blocks
+from engram.studies.protocol import STUDIES
 from engram.studies.store import Results
 from engram.training.disk import write_atomically
 from engram.training.folder import LAST_EVALUATIONS
@@ -58,8 +59,11 @@ class StudyReport:
 
     @cached_property
     def envs(self) -> list[str]:
-        """In the order of the study."""
-        return list(dict.fromkeys(place["env"] for place in self.results.declared.values()))
+        """In the order of the study, in whatever order they were asked for."""
+        there = dict.fromkeys(place["env"] for place in self.results.declared.values())
+        study = STUDIES.get(self.results.study)
+        known = dict.fromkeys(grid.env for grid in study.grids) if study else {}
+        return [env for env in known if env in there] + [env for env in there if env not in known]
 
     def blocks(self, env: str) -> list[Block]:
         """The tables of an environment, one per episodic agent."""
