@@ -7,6 +7,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 import platform
 from pathlib import Path
 
+import atari
 import checkpoint
 import read
 import train
@@ -44,6 +45,21 @@ def main() -> None:
         f"| {row.name} | {row.steps_per_second:,.0f} | {row.share_of_bare:.3f} | {row.times_sb3:.1f} |"
         for row in train.main()
     ]
+    figures = atari.main()
+    lines += [
+        "",
+        "## MFEC on Pong",
+        "",
+        "On full tables of keys of real play, at the final ε; beside the emulator with all preprocessing, and beside",
+        "the same agent that reads by one FAISS flat search per table.",
+        "",
+        "| | steps/s | of the emulator | times the agent on FAISS |",
+        "|---|---|---|---|",
+    ]
+    for each in figures.rows:
+        peer = "" if each.times_faiss is None else f"{each.times_faiss:.2f}"
+        lines.append(f"| {each.name} | {each.steps_per_second:,.0f} | {each.share:.3f} | {peer} |")
+    lines += ["", *(f"- {words[0].upper()}{words[1:]}" for words in atari.in_words(figures))]
     lines += ["", "## Checkpoints", "", "| run | seconds | every … seconds | share |", "|---|---|---|---|"]
     lines += [f"| {row.name} | {row.seconds:.3f} | {row.cadence:.0f} | {row.share:.2%} |" for row in checkpoint.main()]
     PAGE.parent.mkdir(parents=True, exist_ok=True)

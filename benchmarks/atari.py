@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import faiss
 import numpy as np
@@ -160,12 +160,25 @@ def memory_row(actions: int = 18, entries: int = 100_000) -> tuple[int, int]:
     return actions * entries * (4 * KEYS + 47), resident() - before
 
 
-def main(
-    steps: int = 2_000, rounds: int = 5, entries: tuple[int, ...] = (10_000, 100_000), frames: int = 60_000
-) -> None:
-    """Measure everything, each thing once per round, and print medians."""
-    console = Console()
-    expected, measured = memory_row()
+class Row(NamedTuple):
+    name: str
+    steps_per_second: float
+    share: float  # of the emulator
+    times_faiss: float | None  # the same agent's
+
+
+class Figures(NamedTuple):
+    rows: list[Row]
+    projection_us: float
+    dense_us: float
+    equal: bool  # keys of the projection and of the dense product
+    resident_bytes: int  # of 18 × 10⁵ × 128
+    arithmetic_bytes: int
+
+
+def measure(steps: int, rounds: int, entries: tuple[int, ...], frames: int) -> Figures:
+    """Everything; of speeds the median of the rounds, in each of which every agent learns once."""
+    arithmetic, resident_now = memory_row()
     dense, ours, equal = projection_row(np.array(list(play(2_000))))
     project = GaussianProjection((4, 84, 84), KEYS, np.random.default_rng(0))
     keys = np.concatenate([project(frame[None]) for frame in play(frames)])
@@ -182,20 +195,40 @@ def main(
             count = max(200, steps // 10) if "100,000" in name else steps
             speeds[name].append(rate(each, count))
     medians = {name: median(values) for name, values in speeds.items()}
-    bare = medians["emulator with preprocessing"]
+    rows = []
+    for name, speed in medians.items():
+        peer = medians.get(f"MFEC lru on FAISS, {name.split(', ')[-1]}")
+        rows.append(Row(name, speed, speed / medians["emulator with preprocessing"], speed / peer if peer else None))
+    return Figures(rows, ours, dense, equal, resident_now, arithmetic)
+
+
+def in_words(figures: Figures) -> tuple[str, str]:
+    """The projection and the memory, a line each."""
+    ratio = figures.dense_us / figures.projection_us
+    return (
+        f"projection: {figures.projection_us:.1f} µs, dense product {figures.dense_us:.0f} µs, {ratio:.1f} times; "
+        f"equal keys: {figures.equal}",
+        f"18 × 10⁵ × {KEYS}: {figures.resident_bytes / 2**20:,.0f} MiB resident, "
+        f"{figures.resident_bytes / figures.arithmetic_bytes:.3f} of the arithmetic",
+    )
+
+
+def main(
+    steps: int = 2_000, rounds: int = 5, entries: tuple[int, ...] = (10_000, 100_000), frames: int = 60_000
+) -> Figures:
+    """Measure everything, and print it."""
+    figures = measure(steps, rounds, entries, frames)
     table = Table(title=f"Pong, one core, median of {rounds} rounds")
     for column in ("", "steps/s", "÷ emulator", "÷ FAISS"):
         table.add_column(column, justify="left" if not column else "right")
-    for name, speed in medians.items():
-        peer = medians.get(f"MFEC lru on FAISS, {name.split(', ')[-1]}")
-        table.add_row(name, f"{speed:,.0f}", f"{speed / bare:.3f}", f"{speed / peer:.2f}" if peer else "")
+    for row in figures.rows:
+        peer = "" if row.times_faiss is None else f"{row.times_faiss:.2f}"
+        table.add_row(row.name, f"{row.steps_per_second:,.0f}", f"{row.share:.3f}", peer)
+    console = Console()
     console.print(table)
-    console.print(
-        f"projection: {ours:.1f} µs, dense product {dense:.0f} µs, {dense / ours:.1f} times; equal keys: {equal}"
-    )
-    console.print(
-        f"18 × 10⁵ × {KEYS}: {measured / 2**20:,.0f} MiB resident, {measured / expected:.3f} of the arithmetic"
-    )
+    for line in in_words(figures):
+        console.print(line)
+    return figures
 
 
 if __name__ == "__main__":

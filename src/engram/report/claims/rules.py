@@ -75,7 +75,9 @@ def _judge(statements: Sequence[Statement], lacking: Sequence[str]) -> Verdict:
     if against:
         return Verdict(FAILS, _listed(against, "speaks against it"), tuple(statements))
     if lacking:
-        return Verdict(OPEN, _shortened(lacking), tuple(statements))
+        measured = [each for each in statements if each.interval is not None]
+        so_far = f"; {_listed(measured, 'so far')}" if measured else ""
+        return Verdict(OPEN, _shortened(lacking) + so_far, tuple(statements))
     if not needed:
         return Verdict(OPEN, "there is nothing to decide it from", tuple(statements))
     if unsettled:
