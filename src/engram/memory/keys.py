@@ -51,18 +51,23 @@ def cut(key: Floats, halves: Array, start: Whole) -> None:
 
 
 @compiled
+def place_in_blocks(table: int, slot: Whole, capacity: int, dims: int) -> tuple[Whole, Whole]:
+    """Where a narrow key begins, and how far its numbers lie apart."""
+    step = lanes(dims)
+    first = slot // step * step
+    return (table * capacity + first) * dims + slot - first, min(step, capacity - first)
+
+
+@compiled
 def get_key(keys: Floats, table: int, slot: Whole, capacity: int, out: Floats) -> None:
     """Copy one entry's key."""
     dims = len(out)
     if dims >= WIDE:
         join(keys.view(np.uint16), (table * capacity + slot) * dims, out)
         return
-    step = lanes(dims)
-    first = slot // step * step
-    width = min(step, capacity - first)
-    block = keys[(table * capacity + first) * dims :]
+    start, apart = place_in_blocks(table, slot, capacity, dims)
     for dim in range(dims):
-        out[dim] = block[dim * width + slot - first]
+        out[dim] = keys[start + dim * apart]
 
 
 @compiled
@@ -79,12 +84,9 @@ def put_key(keys: Floats, table: int, slot: Whole, capacity: int, key: Floats) -
     if dims >= WIDE:
         cut(key, keys.view(np.uint16), (table * capacity + slot) * dims)
         return
-    step = lanes(dims)
-    first = slot // step * step
-    width = min(step, capacity - first)
-    block = keys[(table * capacity + first) * dims :]
+    start, apart = place_in_blocks(table, slot, capacity, dims)
     for dim in range(dims):
-        block[dim * width + slot - first] = key[dim]
+        keys[start + dim * apart] = key[dim]
 
 
 @compiled
