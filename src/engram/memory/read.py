@@ -8,7 +8,8 @@ from engram.compiling import compiled
 from engram.memory import order
 from engram.memory.keys import get_key
 from engram.memory.search import search_table
-from engram.typing import Array, Doubles, Floats, Ints, Longs
+from engram.memory.sketch import Sketch
+from engram.typing import Doubles, Floats, Ints, Longs
 
 
 class Reading(NamedTuple):
@@ -54,8 +55,7 @@ def all_finite(queries: Floats) -> bool:
 @compiled
 def read(
     keys: Floats,
-    codes: Array,
-    axes: Floats,
+    sketch: Sketch,
     values: Floats,
     size: Longs,
     queries: Floats,  # [B, dims]
@@ -74,7 +74,7 @@ def read(
     slots = np.empty(neighbours, np.int32)
     for b in range(len(queries)):
         for action in range(actions):
-            found = search_table(keys, codes, axes, action, size[action], capacity, queries[b], distances, slots)
+            found = search_table(keys, sketch, action, size[action], capacity, queries[b], distances, slots)
             out[b, action] = weighted_mean(values[action], distances, slots, found, reading)
     return True
 
@@ -82,8 +82,7 @@ def read(
 @compiled
 def read_and_touch(
     keys: Floats,
-    codes: Array,
-    axes: Floats,
+    sketch: Sketch,
     values: Floats,
     size: Longs,
     ranks: Doubles,
@@ -107,7 +106,7 @@ def read_and_touch(
     for b in range(len(queries)):
         clock[0] += 1
         for action in range(actions):
-            found = search_table(keys, codes, axes, action, size[action], capacity, queries[b], distances, slots)
+            found = search_table(keys, sketch, action, size[action], capacity, queries[b], distances, slots)
             out[b, action] = weighted_mean(values[action], distances, slots, found, reading)
             for i in range(found):
                 ranks[action, slots[i]] = clock[0]
@@ -118,8 +117,7 @@ def read_and_touch(
 @compiled
 def find_neighbours(
     keys: Floats,
-    codes: Array,
-    axes: Floats,
+    sketch: Sketch,
     table: int,
     size: int,
     capacity: int,
@@ -130,15 +128,14 @@ def find_neighbours(
     """The nearest entries of one table for every query; return how many each has."""
     found = 0
     for b in range(len(queries)):
-        found = search_table(keys, codes, axes, table, size, capacity, queries[b], distances[b], slots[b])
+        found = search_table(keys, sketch, table, size, capacity, queries[b], distances[b], slots[b])
     return found
 
 
 @compiled
 def look_up(
     keys: Floats,
-    codes: Array,
-    axes: Floats,
+    sketch: Sketch,
     values: Floats,
     size: Longs,
     actions: Longs,  # [B]
@@ -154,7 +151,7 @@ def look_up(
     distances = np.empty(wanted, np.float32)
     for b in range(len(queries)):
         action = actions[b]
-        found[b] = search_table(keys, codes, axes, action, size[action], capacity, queries[b], distances, slots[b])
+        found[b] = search_table(keys, sketch, action, size[action], capacity, queries[b], distances, slots[b])
         for i in range(found[b]):
             near_values[b, i] = values[action, slots[b, i]]
             get_key(keys, action, slots[b, i], capacity, near_keys[b, i])

@@ -5,8 +5,9 @@ import numpy as np
 from engram.compiling import compiled
 from engram.memory.keys import LANES, WIDE, lanes
 from engram.memory.nearest import any_within, insert
+from engram.memory.sketch import Sketch
 from engram.memory.wide import search_wide
-from engram.typing import Array, Floats, Ints
+from engram.typing import Floats, Ints
 
 COLUMNS = 16  # into which a block is divided for a first bound
 STRIDE = 32  # dimensions between two looks at whether a block can still hold a neighbour
@@ -111,8 +112,7 @@ def search_narrow(
 @compiled
 def search_table(
     keys: Floats,
-    codes: Array,
-    axes: Floats,
+    sketch: Sketch,
     table: int,
     size: int,
     capacity: int,
@@ -122,8 +122,8 @@ def search_table(
 ) -> int:
     """Find one table's nearest entries, nearest first, ties to the lowest slot; return how many there are.
 
-    As many are sought as `distances` and `slots` are long.
+    As many are sought as `distances` and `slots` are long. `sketch` may be None where keys have none.
     """
     if len(query) >= WIDE:
-        return search_wide(keys, codes, axes, table, size, capacity, query, distances, slots)
+        return search_wide(keys, sketch, table, size, capacity, query, distances, slots)
     return search_narrow(keys, table, size, capacity, query, distances, slots)

@@ -15,6 +15,7 @@ from engram.memory.keys import LANES, WIDE, get_key
 from engram.typing import Array, Floats, Longs, Whole
 
 AXES = 12
+Sketch = tuple[Array, Floats] | None  # codes and axes
 LARGEST = 127.0  # a code; what lies further out is drawn in, which brings no two keys further apart
 SPREAD = 3.0  # standard deviations along the first axis that the codes span
 FEWEST = 1024  # entries of which axes can be found
@@ -40,6 +41,14 @@ def new_axes(capacity: int, dims: int) -> Floats:
     At first all is 0, and nothing told apart.
     """
     return np.zeros((dims + 2 if is_sketched(capacity, dims) else 0, AXES), np.float32)
+
+
+@compiled
+def arrays_of(sketch: Sketch) -> tuple[Array, Floats]:
+    """Codes and axes; empty ones where there is no sketch."""
+    if sketch is None:
+        return np.empty(0, np.int8), np.empty((0, AXES), np.float32)
+    return sketch
 
 
 @compiled

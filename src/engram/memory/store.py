@@ -10,7 +10,7 @@ from engram.memory import index
 from engram.memory.batch import write_episode
 from engram.memory.keys import get_keys
 from engram.memory.read import Reading, find_neighbours, look_up, read, read_and_touch, touch_slots
-from engram.memory.sketch import FEWEST, find_sketch
+from engram.memory.sketch import FEWEST, Sketch, find_sketch
 from engram.memory.strategies import BuiltIn, Decision, MaximiseRewards, Strategy
 from engram.memory.strategies.base import APPEND, BLEND, REPLACE, Write
 from engram.memory.strategies.rules import rules_of
@@ -52,6 +52,7 @@ class Store:
         self.write_states = write_episode if by_episode else write_built_in
         self.touches = strategy.touches and self.rules is not None
         self.ranked_by_value = isinstance(strategy, MaximiseRewards)
+        self.sketch = sketch_of(self.tables)
         self.sketched_at = 0  # entries written when the axes of the sketch were found
 
     def new_tables(self, actions: int, companions: int) -> Tables:
@@ -81,8 +82,7 @@ class Store:
         if touch and self.touches:
             finite = read_and_touch(
                 tables.keys,
-                tables.codes,
-                tables.axes,
+                self.sketch,
                 tables.values,
                 tables.size,
                 tables.ranks,
@@ -96,8 +96,7 @@ class Store:
         else:
             finite = read(
                 tables.keys,
-                tables.codes,
-                tables.axes,
+                self.sketch,
                 tables.values,
                 tables.size,
                 queries,
@@ -117,8 +116,7 @@ class Store:
         size = int(self.tables.size[action])
         find_neighbours(
             self.tables.keys,
-            self.tables.codes,
-            self.tables.axes,
+            self.sketch,
             action,
             size,
             self.capacity,
@@ -137,7 +135,7 @@ class Store:
             np.zeros((len(queries), wanted, self.key_size), np.float32),
             np.zeros((len(queries), wanted), np.float32),
         )
-        look_up(tables.keys, tables.codes, tables.axes, tables.values, tables.size, actions, queries, *near)
+        look_up(tables.keys, self.sketch, tables.values, tables.size, actions, queries, *near)
         if touch and self.touches:
             self.touch_slots(actions, near.slots, near.found, rows=1)
         elif touch and self.strategy.touches:
@@ -240,8 +238,14 @@ class Store:
 
     def take(self, tables: Tables, numbers: dict[str, Doubles]) -> None:
         """Put fresh tables in the place of those there were."""
-        self.tables, self.numbers, self.sketched_at = tables, numbers, 0
+        self.tables, self.numbers = tables, numbers
+        self.sketch, self.sketched_at = sketch_of(tables), 0
         self.keep_sketch()
+
+
+def sketch_of(tables: Tables) -> Sketch:
+    """The sketch of the tables' keys, if they have one."""
+    return (tables.codes, tables.axes) if len(tables.codes) else None
 
 
 def as_floats(numbers: Any) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from engram.compiling import compiled
 from engram.memory.keys import LANES, join
 from engram.memory.nearest import any_within, insert
-from engram.memory.sketch import AXES, has_axes, place, reach, sketch_distances
+from engram.memory.sketch import AXES, Sketch, arrays_of, has_axes, place, reach, sketch_distances
 from engram.memory.vectors import WIDTH, prefetch, squared_distance_of_both, squared_distance_of_halves
 from engram.typing import Array, Floats, Ints, Whole
 
@@ -130,8 +130,7 @@ def sketch_tile(codes: Array, axes: Floats, start: Whole, room: int, placed: Flo
 @compiled
 def search_wide(
     keys: Floats,
-    codes: Array,
-    axes: Floats,
+    sketch: Sketch,
     table: int,
     size: int,
     capacity: int,
@@ -141,6 +140,7 @@ def search_wide(
 ) -> int:
     """As `search_table`."""
     dims, wanted, found = len(query), len(slots), 0
+    codes, axes = arrays_of(sketch)
     halves = keys.view(np.uint16)
     last = np.empty(dims % WIDTH, np.float32)
     norm = length(query)

@@ -38,7 +38,7 @@ def look(
         distances = np.empty(wanted, np.float32)
         slots = np.empty(wanted, np.int32)
         found = search_table(
-            tables.keys, tables.codes, tables.axes, table, tables.size[table], len(values), key, distances, slots
+            tables.keys, (tables.codes, tables.axes), table, tables.size[table], len(values), key, distances, slots
         )
         if needs_estimate and match < 0:
             estimate = weighted_mean(values, distances, slots, found, reading)
