@@ -32,7 +32,7 @@ from engram.training.folder import LAST_EVALUATIONS, RunFolder
 from engram.training.run import Run
 
 ENV = "CartPole-v1"
-STRATEGIES = ("lru", "kmeans", "dkm", "dkm:decay=0.1")
+STRATEGIES = ("lru", "kmeans", "dkm", "fading")
 BEST_RETURN = 500  # of CartPole-v1, which ends an episode after 500 steps
 EVALUATION_INTERVAL_STEPS = 500
 HEADER = ("strategy", "score", "lowest", "highest")

@@ -23,20 +23,18 @@ NO_ICON = '<link rel="icon" href="data:,">'  # so that no browser asks for one
 
 def scores_by_label(out: Path) -> dict[str, list[float]]:
     """Straight from the files, by the strategy's name in the report."""
-    labels = {"lru": "LRU", "kmeans": "kM", "dkm": "DkM"}
+    labels = {"lru": "LRU", "kmeans": "kM", "dkm": "DkM", "fading": "Fading"}
     scores: dict[str, list[tuple[int, float]]] = {}
     for folder in out.glob("cartpole-*"):
         settings = json.loads((folder / "config.json").read_text())["settings"]
         name = labels[settings["strategy"]["name"]]
-        if settings["strategy"].get("decay") == 0.1:
-            name += ", decay 0.1"
         score = json.loads((folder / "result.json").read_text())["score"]
         scores.setdefault(name, []).append((settings["seed"], score))
     return {name: [score for _, score in sorted(values)] for name, values in scores.items()}
 
 
 def scores_in_order(scores: dict[str, list[float]]) -> list[list[float]]:
-    return [scores[name] for name in ("LRU", "kM", "DkM", "DkM, decay 0.1")]
+    return [scores[name] for name in ("LRU", "kM", "DkM", "Fading")]
 
 
 def rows(html: str) -> list[list[str]]:
@@ -50,7 +48,7 @@ def test_one_seed(main: Callable[[list[str]], int], tmp_path: Path, capsys: pyte
     options = ["--out", str(tmp_path), "--seeds", "1", "--steps", "1000", "--jobs", "1"]
     assert main(options) == 0
     scores = scores_by_label(tmp_path)
-    assert set(scores) == {"LRU", "kM", "DkM", "DkM, decay 0.1"}
+    assert set(scores) == {"LRU", "kM", "DkM", "Fading"}
     html = (tmp_path / "index.html").read_text()
     cells = {name: [f"{score:.1f}"] * 3 for name, (score,) in scores.items()}
     first, second = rows(html)[:4], rows(html)[4:]
