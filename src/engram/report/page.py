@@ -14,7 +14,7 @@ CSS = """
   :root { --ink: #e6e8eb; --soft: #9aa4af; --line: #3a424b; --paper: #15181c; --tint: #1f242a; }
   figure svg, .key { filter: brightness(1.25); }
 }
-body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 58rem; font: 1rem/1.55 system-ui, sans-serif;
+body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 66rem; font: 1rem/1.55 system-ui, sans-serif;
   background: var(--paper); color: var(--ink); }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 0.5rem 0 1rem; text-wrap: balance; }
 h2 { font-size: 1.2rem; margin: 2.6rem 0 0.6rem; }
