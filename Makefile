@@ -10,7 +10,7 @@ help:
 	@echo "make test-slow    the tests that take minutes"
 	@echo "make test-faults  kills, power cuts, full disks and damaged files: none may lose a run"
 	@echo "make bench        speed beside FAISS, the bare environment and Stable-Baselines3"
-	@echo "make results      the paper's studies again, in about an hour and a half"
+	@echo "make results      all studies but Atari again, in three to four hours"
 	@echo "make setup        only the virtual environment"
 
 setup: .venv/installed

@@ -1,9 +1,12 @@
 """Kernels are never older than the sources that they were made of."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
-from engram.compiling import clear_stale
+import engram.compiling
+from engram.compiling import clear_stale, stamp_of
 
 
 def test_a_change_in_any_source_clears_all_kernels(tmp_path: Path) -> None:
@@ -26,3 +29,13 @@ def test_a_change_in_any_source_clears_all_kernels(tmp_path: Path) -> None:
     os.utime(source, ns=(1, 1))
     assert clear_stale(tmp_path)
     assert not any(kernel.exists() for kernel in kernels)
+
+
+def test_kernels_kept_elsewhere_have_a_folder_for_each_state_of_the_sources(tmp_path: Path) -> None:
+    """numba would take an old one for a new one there."""
+    code = "import engram.compiling, numba; print(numba.config.CACHE_DIR)"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    shown = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    chosen = Path(shown.stdout.strip())
+    assert chosen.parent == tmp_path
+    assert chosen.name == stamp_of(Path(engram.compiling.__file__).parent)[:16]

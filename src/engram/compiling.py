@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 import numba
 
 F = TypeVar("F", bound=Callable[..., Any])
+settings: Any = numba.config
 
 
 def compiled(function: F) -> F:
@@ -25,8 +26,7 @@ def clear_stale(package: Path) -> bool:
     numba looks at the file of a kernel only. A kernel that calls one from another file would go on with that one as
     it was, and give other results than the source says.
     """
-    sources = sorted((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in package.rglob("*.py"))
-    stamp = sha256(repr(sources).encode()).hexdigest()
+    stamp = stamp_of(package)
     file = package / "__pycache__" / "kernels.stamp"
     try:
         if file.exists() and file.read_text() == stamp:
@@ -35,9 +35,24 @@ def clear_stale(package: Path) -> bool:
             kernel.unlink(missing_ok=True)
         file.parent.mkdir(exist_ok=True)
         file.write_text(stamp)
-    except OSError:  # a package that cannot be written to has no kernels kept in it
+    except OSError:  # a package that cannot be written to: numba keeps its kernels elsewhere
+        keep_apart(Path.home() / ".cache" / "engram", stamp)
         return False
     return True
 
 
-clear_stale(Path(__file__).parent)
+def stamp_of(package: Path) -> str:
+    """What tells one state of the sources from another."""
+    sources = sorted((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in package.rglob("*.py"))
+    return sha256(repr(sources).encode()).hexdigest()
+
+
+def keep_apart(folder: Path, stamp: str) -> None:
+    """Keep kernels in a folder of their own for each state of the sources, so that none is taken for another."""
+    settings.CACHE_DIR = str(folder / stamp[:16])
+
+
+if settings.CACHE_DIR:  # the user's choice
+    keep_apart(Path(settings.CACHE_DIR), stamp_of(Path(__file__).parent))
+else:
+    clear_stale(Path(__file__).parent)

@@ -115,7 +115,7 @@ def test_a_state_goes_from_one_device_to_the_other() -> None:
 
 def test_merging_by_episode_needs_the_cpu() -> None:
     with pytest.raises(InvalidInputError, match=r'merging="episode" needs a memory on the CPU; use device="cpu"'):
-        both(actions=1, key_size=1, capacity=1, strategy="dkm", merging="episode")
+        EpisodicMemory(actions=1, key_size=1, capacity=1, strategy="dkm", merging="episode", device="auto")
 
 
 def test_what_is_not_finite_is_refused_and_a_missing_gpu_named() -> None:

@@ -522,3 +522,27 @@ def test_a_strategy_without_when_full_says_what_is_missing() -> None:
     memory.write(0, np.zeros((1, DIMS)), [0.0])
     with pytest.raises(NotImplementedError, match="Undecided must define when_full"):
         memory.write(0, np.ones((1, DIMS)), [0.0])
+
+
+@pytest.mark.parametrize("dims", [3, 128])
+def test_keys_that_lie_as_far_apart_as_floats_can_are_merged(dims: int) -> None:
+    memory = EpisodicMemory(actions=1, key_size=dims, capacity=1, strategy="kmeans")
+    for key in (3e38, -3e38):
+        memory.write(0, np.full((1, dims), key, np.float32), [0.0])
+    np.testing.assert_array_equal(memory.entries(0)["keys"], np.zeros((1, dims)))
+    memory.check_valid()
+
+
+def test_adjust_refuses_what_does_not_fit() -> None:
+    memory = EpisodicMemory(actions=2, key_size=3, capacity=4)
+    memory.write(0, np.eye(3, dtype=np.float32), [1.0, 2.0, 3.0])
+    before = memory.entries(0)
+    keys, values = np.ones((1, 3)), np.zeros(1)
+    for actions, slots, these in (([-1], [0], keys), ([2], [0], keys), ([0], [3], keys), ([0], [0], np.ones((1, 2)))):
+        with pytest.raises(InvalidInputError):
+            memory.adjust(actions, slots, these, values)
+    with pytest.raises(InvalidInputError, match="as many slots"):
+        memory.adjust([0, 0], [0, 1], keys, values)
+    np.testing.assert_array_equal(memory.entries(0)["keys"], before["keys"])
+    memory.adjust([0], [1], keys, values)  # float64 is taken as float32
+    np.testing.assert_array_equal(memory.entries(0)["keys"][1], [1, 1, 1])

@@ -6,10 +6,22 @@ import pytest
 from engram import EpisodicMemory
 from engram.memory.keys import WIDE
 from engram.memory.sketch import has_axes, is_sketched
+from engram.memory.wide import TILE
 from engram.typing import Floats, Longs
 
 DIMS = [WIDE, 100, 128]
-KINDS = ["few directions", "normal", "duplicated", "equal", "far away", "large", "small", "whole numbers", "mixed"]
+KINDS = [
+    "few directions",
+    "normal",
+    "duplicated",
+    "equal",
+    "far away",
+    "large",
+    "small",
+    "underflow",
+    "whole numbers",
+    "mixed",
+]
 LANES = 16
 
 
@@ -24,6 +36,7 @@ def make_keys(kind: str, rows: int, dims: int, rng: np.random.Generator) -> Floa
         "far away": few + 1e4,
         "large": few * 1e17,
         "small": few * 1e-17,
+        "underflow": few * 1e-23,
         "whole numbers": np.rint(few),
         "mixed": few * 10.0 ** rng.integers(-20, 18, size=(rows, 1)),
     }
@@ -108,6 +121,14 @@ def test_sketches_follow_their_keys(strategy: str) -> None:
     again.check_valid()
     assert has_axes(again._tables.axes)
     assert_exact(again, queries)
+
+
+def test_a_table_of_more_than_one_tile() -> None:
+    rng = np.random.default_rng(5)
+    keys = make_keys("few directions", 2 * TILE + 77, WIDE, rng)
+    memory = EpisodicMemory(actions=1, key_size=WIDE, capacity=len(keys))
+    memory.write(0, keys, np.arange(len(keys)), states=np.arange(len(keys)))
+    assert_exact(memory, np.concatenate([keys[[0, TILE - 1, TILE, -1]], make_keys("few directions", 4, WIDE, rng)]))
 
 
 def test_a_search_that_passes_entries_over_says_no_less() -> None:

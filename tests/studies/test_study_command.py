@@ -122,3 +122,10 @@ def test_missing_runs_are_named_and_never_averaged_over(tmp_path: Path) -> None:
     assert lost not in set(results.evaluations["run"])
     declared = json.loads((tmp_path / "study.json").read_text())["runs"]
     assert len(declared) == 4
+
+
+def test_a_folder_to_reuse_must_be_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Otherwise a misspelt one would mean that everything is run again."""
+    assert study(tmp_path / "new", "--seeds", "1", "--reuse", str(tmp_path / "none")) != 0
+    assert "check --reuse" in " ".join(capsys.readouterr().err.split())
+    assert not made(tmp_path / "new")

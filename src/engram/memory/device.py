@@ -36,14 +36,12 @@ class DeviceStore(Store):
 
     device = torch.device("cpu")
 
-    def __init__(self, *, strategy: Strategy, by_episode: bool, **settings: Any) -> None:
+    def __init__(self, *, strategy: Strategy, **settings: Any) -> None:
         if not isinstance(strategy, BuiltIn):
             raise InvalidInputError(
                 f"{strategy.name}, a strategy in plain Python, needs a memory on the CPU; use device='cpu'"
             )
-        if by_episode:
-            raise InvalidInputError('merging="episode" needs a memory on the CPU; use device="cpu"')
-        super().__init__(strategy=strategy, by_episode=by_episode, **settings)
+        super().__init__(strategy=strategy, **settings)
 
     @property
     def nbytes(self) -> int:

@@ -70,6 +70,8 @@ class EpisodicMemory:
             raise InvalidInputError(f'match must be "max" or a step size above 0 and up to 1, got {match!r}')
         self.match = match
         self.merging = check_merging(merging, self.strategy)
+        if merging == "episode" and device != "cpu":
+            raise InvalidInputError(f'merging="episode" needs a memory on the CPU; use device="cpu", got {device!r}')
         self.exact_read = bool(exact_read)
         if RESERVED & set(self.strategy.numbers):
             raise InvalidInputError(f"{self.strategy.name}.numbers must not use the names {sorted(RESERVED)}")
@@ -157,8 +159,18 @@ class EpisodicMemory:
             raise InvalidInputError("keys and values to write must be finite, got NaN or infinity")
         self._store.write(action, keys, values, states)
 
-    def adjust(self, actions: Longs, slots: Longs, keys: Floats, values: Floats) -> None:
+    def adjust(self, actions: Any, slots: Any, keys: Any, values: Any) -> None:
         """Give entries new keys and values, as an optimiser does: [U], [U], [U, key_size], [U]."""
+        actions, slots = (np.ascontiguousarray(numbers, np.int64) for numbers in (actions, slots))
+        keys, values = as_floats(keys), as_floats(values)
+        count = len(actions)
+        if slots.shape != (count,) or keys.shape != (count, self.key_size) or values.shape != (count,):
+            raise InvalidInputError(
+                f"adjust needs as many slots, keys of size {self.key_size} and values as actions ({count}), "
+                f"got {slots.shape}, {keys.shape} and {values.shape}"
+            )
+        if not ((actions >= 0) & (actions < self.actions)).all():
+            raise InvalidInputError(f"actions must be from 0 to {self.actions - 1}, got {actions}")
         if not ((slots >= 0) & (slots < self._tables.size[actions])).all():
             raise InvalidInputError(f"slots must be those of entries, got {slots} for sizes {self.size}")
         self._store.adjust(actions, slots, keys, values)

@@ -21,6 +21,7 @@ SPREAD = 3.0  # standard deviations along the first axis that the codes span
 FEWEST = 1024  # entries of which axes can be found
 LEAST = 0.35  # of the variance, which the axes must have for a sketch to be worth its time
 SMALLEST = 1e-30  # a step, or the inverse of one, that float32 can hold
+UNDERFLOW = 1e-20  # a distance whose square loses digits, or all of itself, in float32
 SAMPLE = 2048  # entries of which axes are found
 HALF_STEP = 0.501  # by which a code is off at most, and a little
 
@@ -115,7 +116,7 @@ def sketch_distances(block: Array, placed: Floats, out: Floats) -> None:
 def reach(axes: Floats, bound: float, slack: float) -> float:
     """The squared distance in the sketch beyond which no key is within the bound, a squared distance of keys."""
     step = np.float64(axes[len(axes) - 1, 0])
-    steps = (sqrt(bound) / step + sqrt(AXES) * HALF_STEP) * (1 + slack)
+    steps = ((sqrt(bound) + UNDERFLOW) / step + sqrt(AXES) * HALF_STEP) * (1 + slack)
     return steps * steps
 
 

@@ -13,7 +13,7 @@ from engram.typing import Array, Doubles, Floats, Ints, Longs, States, Whole
 
 
 class Tables(NamedTuple):
-    """One array of each kind for all tables; 35 bytes per entry besides its key, 47 if it is wide."""
+    """One array of each kind for all tables; 35 bytes per entry besides its key, 47 if it is sketched."""
 
     keys: Floats  # [actions · capacity · dims], see keys.py
     codes: Array  # [actions · capacity · 12] for wide keys, otherwise none: see sketch.py

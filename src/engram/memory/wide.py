@@ -11,7 +11,7 @@ import numpy as np
 from engram.compiling import compiled
 from engram.memory.keys import LANES, join
 from engram.memory.nearest import any_within, insert
-from engram.memory.sketch import AXES, Sketch, arrays_of, has_axes, place, reach, sketch_distances
+from engram.memory.sketch import AXES, UNDERFLOW, Sketch, arrays_of, has_axes, place, reach, sketch_distances
 from engram.memory.vectors import WIDTH, prefetch, squared_distance_of_both, squared_distance_of_halves
 from engram.typing import Array, Floats, Ints, Whole
 
@@ -105,7 +105,7 @@ def reach_of_halves(norm: float, bound: float) -> float:
 
     With x′ the upper halves, |x − x′| ≤ c |x| ≤ c (|q| + |q − x|), so |q − x′| ≤ (1 + c) |q − x| + c |q|.
     """
-    return (((1 + ROUNDED) * sqrt(bound) + ROUNDED * norm) * (1 + SLACK)) ** 2
+    return (((1 + ROUNDED) * sqrt(bound) + ROUNDED * norm) * (1 + SLACK) + UNDERFLOW) ** 2
 
 
 @compiled

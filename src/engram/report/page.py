@@ -49,6 +49,9 @@ code { font: 0.9em ui-monospace, monospace; }
 code span { white-space: nowrap; }
 details { margin: 0.8rem 0; }
 summary { cursor: pointer; color: var(--soft); }
+@media (min-width: 68rem) {  /* a wide table may go beyond the text, to the window's edge */
+  .wide:has(> table) { width: max-content; min-width: 100%; max-width: calc(50vw + 31rem); }
+}
 ul.warning { background: var(--tint); border-left: 3px solid #D55E00; padding: 0.6rem 1rem 0.6rem 2rem; }
 @media (max-width: 32rem) {
   dl { grid-template-columns: minmax(0, 1fr); gap: 0; }

@@ -1,7 +1,7 @@
 """Estimates over seeds and their intervals: the stratified bootstrap as in rliable, and Student's and Welch's t."""
 
 from collections.abc import Callable, Iterable
-from math import inf, sqrt
+from math import inf, isfinite, sqrt
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -36,6 +36,8 @@ class Interval(NamedTuple):
 
     def __format__(self, spec: str) -> str:
         low, estimate, high = (format(each, spec or ".1f") for each in self)
+        if not isfinite(self.high - self.low):
+            return f"{estimate} (too few runs for an interval)"
         return f"{estimate} [{low}, {high}]"
 
     def __str__(self) -> str:

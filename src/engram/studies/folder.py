@@ -66,7 +66,10 @@ class StudyFolder:
 
     def take_from(self, others: Iterable[Path], runs: Sequence[Run]) -> int:
         """Copy finished runs from other studies' folders; a run of the same id is the same run. Say how many."""
-        taken = 0
+        taken, others = 0, list(others)
+        for other in others:
+            if not other.is_dir():
+                raise RunFolderError(f"there is no folder {other} whose runs could be reused; check --reuse")
         for run in runs:
             there = [other / run.id for other in others if (other / run.id / "result.json").exists()]
             here = self.path / run.id
