@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
 from engram.cli import main
 from engram.studies.folder import StudyFolder
@@ -129,3 +130,9 @@ def test_a_folder_to_reuse_must_be_there(tmp_path: Path, capsys: pytest.CaptureF
     assert study(tmp_path / "new", "--seeds", "1", "--reuse", str(tmp_path / "none")) != 0
     assert "check --reuse" in " ".join(capsys.readouterr().err.split())
     assert not made(tmp_path / "new")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_device_that_is_not_there_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert study(tmp_path, "--seeds", "1", "--device", "cuda") == 2
+    assert capsys.readouterr().err.count("PyTorch sees no GPU") == 1

@@ -81,6 +81,10 @@ def stream(options: Options, console: Console) -> None:
 
 def choose(study: Study, options: Options) -> Study:
     """The study with the choices that the options make."""
+    if options.device not in (None, "cpu"):
+        from engram.devices import find_device  # noqa: PLC0415 (needs torch)
+
+        find_device(options.device)  # rather than in every run
     return (study.quick() if options.quick else study).only(
         agents=options.agents or None,
         games=options.games or None,
