@@ -347,6 +347,11 @@ def test_variants_are_told_from_what_they_vary(tmp_path: Path) -> None:
     assert rows["episodes merged as one"][:2] == ["–", f"195 ± 5{ABOVE}"]
     assert rows["episodes merged as one"][2].startswith("40 [")
     assert rows["evaluation every 250 steps"][:2] == ["155 ± 5", "missing"]
+    over = "mean return of training episodes (ε-greedy) over the same time as the score"
+    trained = {row[0]: row[1:] for row in tables[f"MFEC, 50 entries per action: {over}"]}
+    assert trained["as in the other studies"] == ["78 ± 2", "78 ± 2"]
+    assert trained["episodes merged as one"] == ["–", "98 ± 2"]
+    assert trained["evaluation every 250 steps"] == ["78 ± 2", "missing"], "never a mean over what happens to be there"
 
 
 def block(**means: float) -> Block:

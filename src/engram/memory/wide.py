@@ -109,6 +109,40 @@ def reach_of_halves(norm: float, bound: float) -> float:
 
 
 @compiled
+def look_at(
+    halves: Array,
+    start: Whole,
+    first: int,
+    query: Floats,
+    norm: float,
+    listed: Ints,
+    distances: Floats,
+    slots: Ints,
+    found: int,
+) -> int:
+    """Put those of a tile's entries that are listed among the nearest, if they belong there; return how many are found.
+
+    The tile begins with this slot `first`, and is entry `start` of all tables together.
+    """
+    dims, wanted = len(query), len(slots)
+    last = np.empty(dims % WIDTH, np.float32)
+    room = np.empty(CHUNK, np.float32)
+    for some in range(0, len(listed), CHUNK):
+        chunk = listed[some : some + CHUNK]
+        kept = len(chunk)
+        if found == wanted and norm < HUGE:
+            far = np.float32(reach_of_halves(norm, np.float64(distances[wanted - 1])))
+            kept = keep_within(halves, start * dims, query, far, chunk, room)
+        for i in range(kept):
+            ahead = (start + chunk[min(i + AHEAD, kept - 1)]) * dims
+            prefetch(halves, ahead, dims)
+            prefetch(halves, len(halves) // 2 + ahead, dims)
+            distance = exact_distance(halves, (start + chunk[i]) * dims, query, last)
+            found = insert(distances, slots, found, distance, first + chunk[i])
+    return found
+
+
+@compiled
 def sketch_tile(codes: Array, axes: Floats, start: Whole, room: int, placed: Floats, near: Floats) -> None:
     """Squared distances in the sketch of a tile's entries, whose codes begin at `start`; `room` is left in the table.
 
@@ -139,17 +173,15 @@ def search_wide(
     slots: Ints,
 ) -> int:
     """As `search_table`."""
-    dims, wanted, found = len(query), len(slots), 0
+    wanted, found = len(slots), 0
     codes, axes = arrays_of(sketch)
     halves = keys.view(np.uint16)
-    last = np.empty(dims % WIDTH, np.float32)
     norm = length(query)
     sketched = has_axes(axes)
     placed = np.empty(AXES, np.float32)
     if sketched:
         place(axes, query, placed)
     near = np.empty(min(TILE, size), np.float32)
-    room = np.empty(CHUNK, np.float32)
     listed = np.empty(min(TILE, size) + 1, np.int32)
     for first in range(0, size, TILE):
         tile = near[: min(TILE, size - first)]
@@ -167,16 +199,5 @@ def search_wide(
                 if sketched and found == wanted and norm < HUGE:
                     within = np.float32(reach(axes, np.float64(distances[wanted - 1]), SLACK))
                 count = list_within(tile, within, listed)
-            for some in range(0, count, CHUNK):
-                chunk = listed[some : min(some + CHUNK, count)]
-                kept = len(chunk)
-                if found == wanted and norm < HUGE:
-                    far = np.float32(reach_of_halves(norm, np.float64(distances[wanted - 1])))
-                    kept = keep_within(halves, start * dims, query, far, chunk, room)
-                for i in range(kept):
-                    ahead = (start + chunk[min(i + AHEAD, kept - 1)]) * dims
-                    prefetch(halves, ahead, dims)
-                    prefetch(halves, len(halves) // 2 + ahead, dims)
-                    distance = exact_distance(halves, (start + chunk[i]) * dims, query, last)
-                    found = insert(distances, slots, found, distance, first + chunk[i])
+            found = look_at(halves, start, first, query, norm, listed[:count], distances, slots, found)
     return found

@@ -14,6 +14,8 @@ from engram.report.study import StudyReport
 from engram.report.tables import ABOVE, BELOW, NOT_RUN, Block, absence, interval_text, score_text
 from engram.studies.store import Results
 
+PLAIN = "as in the other studies"
+
 
 class OpenReport(StudyReport):
     """The report of a study with variants."""
@@ -43,21 +45,39 @@ class OpenReport(StudyReport):
     def environment(self, env: str) -> page.Section:
         """A table per memory size: variants down, strategies across; and what each changes in the mean."""
         blocks: list[page.Block] = []
+        training: list[page.Block] = []
         for block in self.blocks(env):
             for size in block.sizes:
                 about = f"{NAMES[block.agent]}, {size:,} entries per action"
                 caption = f"{about}, after {steps_in_words(block.steps([size]))}"
                 rows = [self._row(name, block, size) for name in self.variants]
                 blocks.append(page.Table(["", *block.strategies, "mean change"], rows, caption))
+                episodes = [[name or PLAIN, *self._training(name, block, size)] for name in self.variants]
+                over = f"{about}: mean return of training episodes (ε-greedy) over the same time as the score"
+                training.append(page.Table(["", *block.strategies], episodes, over))
         note = (
             f"Mean ± standard deviation over seeds. {ABOVE} {BELOW}: above or below the first row beyond the 95 % "
             "interval (Welch, each cell by itself). Mean change: over the strategies of the row, with its 95 % "
             f"interval. {NOT_RUN}: nothing to compare, or a choice that the strategy does not have."
         )
-        return page.Section(name_of(env), [*blocks, page.Text(note, note=True)])
+        return page.Section(
+            name_of(env), [*blocks, page.Text(note, note=True), page.Folded("Training episodes", training)]
+        )
+
+    def _training(self, name: str, block: Block, size: int) -> list[str]:
+        evidence, texts = self.variants[name], []
+        here = self.results.runs.filter(
+            pl.col("variant") == name, pl.col("env") == block.env, pl.col("capacity") == size
+        )
+        for strategy in block.strategies:
+            if evidence.scores(block.env, block.agent, strategy, size) is None:
+                texts.append(absence(evidence, block.cell(strategy, size)))
+            else:
+                texts.append(self.training_text(here.filter(pl.col("strategy") == strategy)["run"], block.digits))
+        return texts
 
     def _row(self, name: str, block: Block, size: int) -> list[str | page.Entry]:
-        cells: list[str | page.Entry] = [name or "as in the other studies"]
+        cells: list[str | page.Entry] = [name or PLAIN]
         pairs = []
         for strategy in block.strategies:
             ours = self.variants[name].scores(block.env, block.agent, strategy, size)

@@ -1,6 +1,6 @@
 """The report of a study of the paper: its tables beside the paper's, its figures, what its claims came to."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -190,21 +190,25 @@ class StudyReport:
         improvements = block.improvements(f"{name}: probability that a run of the row scores above one of the column")
         return [*found, *([] if improvements is None else [improvements]), self._late_training(block)]
 
+    def training_text(self, runs: Iterable[str], digits: int) -> str:
+        """Mean ± standard deviation over runs of the returns of their training episodes, over the time of the score."""
+        frame, means = self.results.evaluations, []
+        for run in runs:
+            last = frame.filter(frame["run"] == run).tail(LAST_EVALUATIONS)["training_return"].drop_nulls()
+            means += [last.mean()] if len(last) else []
+        return score_text(np.array(means), digits) if means else "–"
+
     def _late_training(self, block: Block) -> page.Table:
         """Returns of the episodes of training, which explore, beside the greedy ones of evaluations."""
-        frame = self.results.evaluations
         rows: list[list[str]] = []
         for size in block.sizes:
             row = [f"{size:,}"]
             for name in block.strategies:
-                cell, means = block.cell(name, size), []
-                for run in self.runs.get(cell, ()):
-                    last = frame.filter(frame["run"] == run).tail(LAST_EVALUATIONS)["training_return"].drop_nulls()
-                    means += [last.mean()] if len(last) else []
+                cell = block.cell(name, size)
                 if block.scores(name, size) is None:
                     row.append(absence(self.evidence, cell))
                 else:
-                    row.append(score_text(np.array(means), block.digits) if means else "–")
+                    row.append(self.training_text(self.runs.get(cell, ()), block.digits))
             rows.append(row)
         name = self.where(block.env, block.agent)
         caption = f"{name}: mean return of training episodes (ε-greedy) over the same time as the score"
