@@ -20,16 +20,16 @@ from rich.markup import escape
 from engram import checks
 from engram.agents.mfec import MFECConfig
 from engram.errors import EngramError, Interrupted
-from engram.report import page
-from engram.report.canvas import save
-from engram.report.curves import BAND, Curve, learning_curves
-from engram.report.scores import Scores, in_words
-from engram.report.style import label, looks
-from engram.studies.runner import run_all
-from engram.studies.watch import Watch
-from engram.training.disk import write_atomically
-from engram.training.folder import LAST_EVALUATIONS, RunFolder
-from engram.training.run import Run
+from engram.files.disk import write_atomically
+from engram.lab.pages import page
+from engram.lab.pages.canvas import save
+from engram.lab.pages.curves import BAND, Curve, learning_curves
+from engram.lab.pages.style import label, looks
+from engram.lab.runner import run_all
+from engram.lab.scores import Scores, in_words
+from engram.lab.watch import Watch
+from engram.runs.folder import LAST_EVALUATIONS, RunFolder
+from engram.runs.run import Run
 
 ENV = "CartPole-v1"
 STRATEGIES = ("lru", "kmeans", "dkm", "fading")

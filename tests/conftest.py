@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from engram.agents import Agent
-from engram.training.files import split
+from engram.files.arrays import split
 from engram.typing import Floats
 
 

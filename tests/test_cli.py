@@ -93,7 +93,7 @@ def test_an_interrupted_run_is_gone_on_with(tmp_path: Path, capsys: pytest.Captu
     whole, part = (str(tmp_path / name) for name in ("whole", "part"))
     assert main([*TRAIN, "--no-progress", "--out", whole]) == 0
     program = (
-        "import os, sys; from engram.training import folder; from engram.cli import main; "
+        "import os, sys; from engram.runs import folder; from engram.cli import main; "
         "save = folder.Checkpoints.save; "
         "folder.Checkpoints.save = lambda *each: (save(*each), os._exit(9) if each[1] >= 300 else None); "
         f"main({[*TRAIN, '--no-progress', '--checkpoint-interval-steps', '100', '--out', part]!r})"

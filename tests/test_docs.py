@@ -22,10 +22,10 @@ from engram.agents.nec import NECConfig
 from engram.commands.train import training_options
 from engram.errors import EngramError
 from engram.memory.strategies import STRATEGIES, Strategy, Write
-from engram.studies.presets import FAMILIES, PRESETS
-from engram.training.folder import RunFolder
-from engram.training.run import Run
-from tests.studies.test_presets import TABLES
+from engram.paper.presets import FAMILIES, PRESETS
+from engram.runs.folder import RunFolder
+from engram.runs.run import Run
+from tests.paper.test_presets import TABLES
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [

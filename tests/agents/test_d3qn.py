@@ -11,8 +11,8 @@ import torch
 from engram import evaluate_policy
 from engram.agents.d3qn import D3QN, D3QNConfig
 from engram.errors import InvalidInputError
+from engram.files.arrays import split
 from engram.replay.transitions import Batch
-from engram.training.files import split
 from engram.typing import Array, Doubles
 from tests.conftest import Corridor
 

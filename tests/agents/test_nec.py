@@ -14,8 +14,8 @@ from engram import NEC, evaluate_policy, load
 from engram.agents.nec import NECConfig, estimate, n_step_returns
 from engram.agents.rmsprop import RMSprop
 from engram.devices import torch
-from engram.encoders.networks import make_network
 from engram.errors import InvalidInputError
+from engram.networks import make_network
 from tests.conftest import Corridor, assert_same_state
 
 STRATEGIES = ["lru", "rew", "sur", "kmeans", "dkm", "fading"]

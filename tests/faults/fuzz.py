@@ -16,7 +16,7 @@ from safetensors.numpy import save
 
 from engram import D3QN, MFEC, NEC, load
 from engram.errors import EngramError
-from engram.training.files import FORMAT, checksum
+from engram.files.arrays import FORMAT, checksum
 
 SECONDS = 1.0  # that a load may take
 MEMORY_MIB = 1024  # by which the process may grow over all loads

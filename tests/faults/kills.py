@@ -15,7 +15,7 @@ from tests.faults.tally import THREADS, Tally, determined, differing
 
 PATIENCE_SECONDS = 120.0
 SMALL_SEGMENTS = (  # such that the replay of a short run has many
-    "import sys; from engram.training import checkpoints; checkpoints.SEGMENT_ROWS = 100; "
+    "import sys; from engram.runs import checkpoints; checkpoints.SEGMENT_ROWS = 100; "
     "from engram.cli import main; sys.exit(main())"
 )
 

@@ -12,9 +12,9 @@ from unittest.mock import patch
 from engram.agents.d3qn import D3QNConfig
 from engram.agents.mfec import MFECConfig
 from engram.agents.nec import NECConfig
-from engram.training import checkpoints
-from engram.training.folder import Cadence
-from engram.training.run import Run
+from engram.runs import checkpoints
+from engram.runs.folder import Cadence
+from engram.runs.run import Run
 from tests.faults.tally import Tally, determined, differing, finish, scratch
 from tests.faults.watch import Operation, Watch
 

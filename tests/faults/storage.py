@@ -18,10 +18,10 @@ import pytest
 
 from engram.agents.mfec import MFECConfig
 from engram.errors import EngramError, RunFolderError, StorageError
-from engram.training import checkpoints
-from engram.training.files import read_arrays, write_arrays
-from engram.training.folder import Cadence, RunFolder
-from engram.training.run import Run
+from engram.files.arrays import read_arrays, write_arrays
+from engram.runs import checkpoints
+from engram.runs.folder import Cadence, RunFolder
+from engram.runs.run import Run
 from tests.faults.kills import launch, wait_for_lock
 from tests.faults.power import CADENCE, SEGMENT_ROWS, TINY
 from tests.faults.tally import Stopped, Tally, determined, differing, finish, scratch, stop_at

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from engram.runs.folder import Cadence, RunFolder
+from engram.runs.run import Run
 from engram.training.events import Event, Step
-from engram.training.folder import Cadence, RunFolder
-from engram.training.run import Run
 
 DETERMINED = ("config.json", "progress.jsonl", "result.json", "model.safetensors")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")

@@ -11,8 +11,6 @@ from unittest.mock import patch
 
 import safetensors
 
-from engram.training import files
-
 WRITING = frozenset({"create", "truncate", "write", "sync", "replace", "make_folder", "sync_folder"})
 
 
@@ -44,7 +42,7 @@ class Watch:
         for name in ("open", "close", "fsync", "ftruncate", "pwrite", "replace"):
             self._patches.enter_context(patch.object(os, name, getattr(self, f"_os_{name}")))
         self._patches.enter_context(patch.object(io, "open", self._io_open))
-        self._patches.enter_context(patch.object(files, "safe_open", self._on_safe_open))
+        self._patches.enter_context(patch.object(arrays, "safe_open", self._on_safe_open))
         return self
 
     def __exit__(

@@ -54,7 +54,7 @@ def models() -> None:
 
 def interrupted(agent: str, env: str, folder: Path) -> None:
     """A run that was killed at step 1,300 of 2,000, after a checkpoint at 1,200."""
-    import engram.training.log as logging  # noqa: PLC0415
+    import engram.runs.log as logging  # noqa: PLC0415
 
     usual = logging.ProgressLog.__call__
 

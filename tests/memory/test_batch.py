@@ -6,7 +6,7 @@ from hypothesis import given, settings
 
 from engram import EpisodicMemory
 from engram.errors import InvalidInputError
-from engram.memory.states import states_of
+from engram.hashing import states_of
 from engram.memory.strategies import Decision, Numbers, Strategy, Write, blend
 from tests.memory.test_strategies import ACTIONS, NAMES, Operation, assert_same, oracle_tables, streams
 

@@ -9,7 +9,7 @@ import torch
 
 from engram import EpisodicMemory
 from engram.errors import InvalidInputError
-from engram.memory.states import state_of, states_of
+from engram.hashing import state_of, states_of
 from engram.memory.strategies import Decision, Numbers, Strategy, Write, append, blend, replace
 from engram.memory.tables import Tables
 from engram.typing import Array, Longs

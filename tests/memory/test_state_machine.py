@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from engram import EpisodicMemory
-from engram.memory.states import states_of
-from engram.training.files import join, read_arrays, split, write_arrays
+from engram.files.arrays import join, read_arrays, split, write_arrays
+from engram.hashing import states_of
 from tests.memory.test_strategies import ACTIONS, NAMES, assert_same, oracle_tables
 
 DIMS = 2

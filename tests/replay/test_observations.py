@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.errors import InvalidInputError
+from engram.files.arrays import split
+from engram.files.rows import Rows
 from engram.replay import observations as module
 from engram.replay.observations import (
     FrameObservations,
@@ -19,8 +21,6 @@ from engram.replay.observations import (
     available_memory,
     make_observations,
 )
-from engram.replay.rows import Rows
-from engram.training.files import split
 from engram.typing import Array
 
 STACK = 3

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.errors import InvalidInputError
+from engram.files.arrays import join, split
 from engram.replay.returns import ReturnReplay
 from engram.replay.transitions import Batch, TransitionReplay
-from engram.training.files import join, split
 from engram.typing import Array, Longs
 
 Replay = TransitionReplay | ReturnReplay

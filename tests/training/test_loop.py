@@ -8,10 +8,10 @@ import pytest
 
 from engram import MFEC, evaluate_policy
 from engram.errors import InvalidInputError
+from engram.files.arrays import split
 from engram.randomness import COMPONENTS, generator, reset_seed
 from engram.training.evaluation import play_episodes, with_evaluations
 from engram.training.events import EpisodeEnd, Evaluation, Step
-from engram.training.files import split
 from tests.conftest import Corridor
 
 

@@ -15,10 +15,10 @@ from engram.agents.config import AgentConfig, strategy_from_json
 from engram.agents.policy import LinearSchedule, greedy, greedy_by_hash
 from engram.envs import Env, EnvLike, EnvSource
 from engram.errors import EngramError, InvalidInputError, ModelFileError
+from engram.files.arrays import Model, read_model, write_model
 from engram.memory.strategies import Strategy
 from engram.randomness import generator, generator_state, set_generator_state
 from engram.training.events import Event
-from engram.training.files import Model, read_model, write_model
 from engram.training.loop import LoopState, play, replay_game
 from engram.training.progress import ProgressBar
 from engram.typing import Array, Floats

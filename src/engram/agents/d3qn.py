@@ -12,7 +12,7 @@ from engram.agents.policy import greedy
 from engram.agents.rmsprop import RMSprop, check_rmsprop
 from engram.compiling import compiled
 from engram.devices import find_device, put, torch
-from engram.encoders.networks import as_input, make_network
+from engram.networks import as_input, make_network
 from engram.randomness import generator, generator_state, set_generator_state
 from engram.replay.transitions import Batch, TransitionReplay
 from engram.typing import Array, Floats

@@ -5,8 +5,8 @@ from pathlib import Path
 from engram.agents import NAMES, Agent, get_agent
 from engram.envs import EnvLike
 from engram.errors import ModelFileError
+from engram.files.arrays import read_model
 from engram.memory.strategies import Strategy
-from engram.training.files import read_model
 
 
 def load(path: str | Path, env: EnvLike | None = None, *, strategy: Strategy | None = None) -> Agent:

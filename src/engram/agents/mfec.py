@@ -10,9 +10,9 @@ from engram.agents.base import Agent, check_episode
 from engram.agents.config import AgentConfig
 from engram.agents.policy import greedy
 from engram.encoders import GaussianProjection, Identity
+from engram.hashing import state_of
 from engram.memory import EpisodicMemory
 from engram.memory.batch import check_merging
-from engram.memory.states import state_of
 from engram.memory.strategies import Strategy, get_strategy
 from engram.randomness import generator
 from engram.typing import Array, Floats

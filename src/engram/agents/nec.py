@@ -11,10 +11,10 @@ from engram.agents.config import AgentConfig
 from engram.agents.policy import greedy
 from engram.agents.rmsprop import RMSprop, check_rmsprop
 from engram.devices import find_device, put, torch
-from engram.encoders.networks import NetworkEncoder, as_input, make_network
+from engram.hashing import state_of
 from engram.memory import EpisodicMemory
-from engram.memory.states import state_of
 from engram.memory.strategies import Strategy, get_strategy
+from engram.networks import NetworkEncoder, as_input, make_network
 from engram.randomness import generator, generator_state, set_generator_state
 from engram.replay.returns import ReturnBatch, ReturnReplay
 from engram.typing import Array, Doubles, Floats

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engram.compiling import compiled
-from engram.memory.states import state_of
+from engram.hashing import state_of
 from engram.typing import Array, Floats, Longs
 
 

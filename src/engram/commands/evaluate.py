@@ -11,8 +11,8 @@ from rich.console import Console
 from tyro.conf import Positional
 
 from engram.agents.load import load
+from engram.runs.folder import RunFolder
 from engram.training.evaluation import evaluate_policy
-from engram.training.folder import RunFolder
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def evaluate(words: Sequence[str], console: Console) -> None:
     """Carry out `engram eval`."""
     options = tyro.cli(Eval, prog="engram eval", args=words)
     if options.video is not None:
-        video = import_module("engram.report.video")  # needs an extra
+        video = import_module("engram.lab.pages.video")  # needs an extra
         video.check_name(options.video)
     file = RunFolder(options.run).model_file if options.run.is_dir() else options.run
     agent = load(file, options.env)

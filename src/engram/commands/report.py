@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional
 
-from engram.report.claims import CLAIMS
-from engram.report.write import read_evidence, write_claims, write_report
+from engram.paper.claims import CLAIMS
+from engram.paper.reports import read_evidence, write_claims, write_report
 
 COLOURS = {"holds": "green", "does not hold": "red", "undecided": "yellow"}
 

@@ -14,14 +14,14 @@ from tyro.conf import Positional
 
 from engram import checks
 from engram.errors import InvalidInputError
+from engram.lab.grid import QUICK_SEEDS, Study, parse_seeds
+from engram.lab.outcome import Executor
+from engram.lab.runner import run_all
+from engram.lab.study_folder import StudyFolder, command_line
+from engram.lab.watch import Watch
+from engram.lab.workers import Workers
 from engram.memory.strategies import ALIASES, STRATEGIES, Strategy, get_strategy
-from engram.studies.folder import StudyFolder, command_line
-from engram.studies.grid import QUICK_SEEDS, Study, parse_seeds
-from engram.studies.outcome import Executor
-from engram.studies.protocol import STUDIES
-from engram.studies.runner import run_all
-from engram.studies.watch import Watch
-from engram.studies.workers import Workers
+from engram.paper.studies import STUDIES
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def study(words: Sequence[str], console: Console) -> None:
 
 def stream(options: Options, console: Console) -> None:
     """The study without runs: a stream of points."""
-    from engram.studies.stream import SEEDS, run_stream  # noqa: PLC0415 (scikit-learn takes seconds to import)
+    from engram.paper.stream.experiment import SEEDS, run_stream  # noqa: PLC0415 (scikit-learn takes seconds to import)
 
     out = options.out or Path("runs") / "stream"
     seeds = parse_seeds(options.seeds) if options.seeds is not None else QUICK_SEEDS if options.quick else SEEDS
@@ -103,7 +103,7 @@ def executor(options: Options) -> Executor:
     """Where the runs take place."""
     if options.ray is None:
         return Workers(checks.at_least("jobs", options.jobs, 1))
-    from engram.studies.cluster import Cluster  # noqa: PLC0415 (an extra)
+    from engram.lab.cluster import Cluster  # noqa: PLC0415 (an extra)
 
     return Cluster(options.ray)
 

@@ -12,10 +12,10 @@ from tyro.conf import Positional
 
 from engram import checks
 from engram.agents import NAMES, get_agent
-from engram.studies.presets import Family, preset
-from engram.training.folder import Cadence, RunFolder
+from engram.paper.presets import Family, preset
+from engram.runs.folder import Cadence, RunFolder
+from engram.runs.run import Run
 from engram.training.progress import ProgressBar
-from engram.training.run import Run
 
 PAPER_STEPS = {"mfec": 15_000, "nec": 20_000, "d3qn": 20_000}  # on CartPole
 

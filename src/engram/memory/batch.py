@@ -5,7 +5,8 @@ import numpy as np
 from engram import checks
 from engram.compiling import compiled
 from engram.errors import InvalidInputError
-from engram.memory import index, order
+from engram.memory import hash_index
+from engram.memory.heap import sift
 from engram.memory.read import Reading
 from engram.memory.strategies import STRATEGIES, BuiltIn, Strategy
 from engram.memory.strategies.base import BLEND
@@ -73,9 +74,9 @@ def merge_batch(
     weights are those of the n before the batch.
     """
     heap, place, ranks = tables.heap[table], tables.place[table], tables.ranks[table]
-    size, new = tables.size[table], np.int64(index.EMPTY)
+    size, new = tables.size[table], np.int64(hash_index.EMPTY)
     nothing = NOT_A_NUMBER
-    into = np.full(len(keys), index.EMPTY, np.int64)
+    into = np.full(len(keys), hash_index.EMPTY, np.int64)
     weights = np.empty(len(keys), np.float64)
     for t in range(len(keys)):
         tables.clock[0] += 1
@@ -87,7 +88,7 @@ def merge_batch(
         else:
             store(tables, table, slot, keys[t], write.value, states[t])
             ranks[slot] = rank_stored(rules, write)
-            order.restore(heap, place, ranks, size, slot)
+            sift(heap, place, ranks, size, slot)
     for slot in np.unique(into[into >= 0]):
         members = np.flatnonzero(into == slot)
         value = mean_value(values, members)
@@ -96,7 +97,7 @@ def merge_batch(
             write = known(tables, table, np.float64(values[member]), nothing, new, nothing, rules.ordered)
             ranks[slot] = rank_renewed(rules, ranks[slot], value, write)
         if rules.ordered:
-            order.restore(heap, place, ranks, size, slot)
+            sift(heap, place, ranks, size, slot)
     tables.writes[table] += len(keys)
 
 

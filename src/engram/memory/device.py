@@ -12,7 +12,7 @@ import numpy as np
 from engram.compiling import compiled
 from engram.devices import find_device, torch
 from engram.errors import InvalidInputError
-from engram.memory import index
+from engram.memory import hash_index
 from engram.memory.device_search import Found, Search, plan_all, plan_each, unpack
 from engram.memory.read import weigh, weighted_mean
 from engram.memory.store import Neighbours, Store
@@ -136,7 +136,7 @@ class DeviceStore(Store):
         assert rules is not None
         near, distance, estimate = -1, np.nan, np.nan
         size = int(tables.size[action])
-        if rules.needs_estimate and index.find(tables.buckets[action], tables.states[action], state) < 0:
+        if rules.needs_estimate and hash_index.find(tables.buckets[action], tables.states[action], state) < 0:
             found = min(self.reading.neighbours, size)
             slots, distances = self.find_neighbours(action, key[None], self.reading.neighbours)
             estimate = float(weighted_mean(tables.values[action], distances[0], slots[0], found, self.reading))

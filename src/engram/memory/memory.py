@@ -9,9 +9,9 @@ import numpy as np
 
 from engram import checks
 from engram.errors import InvalidInputError
+from engram.hashing import states_of
 from engram.memory.batch import check_merging
 from engram.memory.read import Reading
-from engram.memory.states import states_of
 from engram.memory.store import Neighbours, Store, as_floats
 from engram.memory.strategies import BuiltIn, Strategy, get_strategy
 from engram.memory.tables import Tables

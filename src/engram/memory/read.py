@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engram.compiling import compiled
-from engram.memory import order
+from engram.memory.heap import sift
 from engram.memory.keys import get_key
 from engram.memory.search import search_table
 from engram.memory.sketch import Sketch
@@ -110,7 +110,7 @@ def read_and_touch(
             out[b, action] = weighted_mean(values[action], distances, slots, found, reading)
             for i in range(found):
                 ranks[action, slots[i]] = clock[0]
-                order.restore(heap[action], place[action], ranks[action], size[action], slots[i])
+                sift(heap[action], place[action], ranks[action], size[action], slots[i])
     return True
 
 
@@ -176,7 +176,7 @@ def touch_slots(
             clock[0] += 1
         for i in range(found[b]):
             ranks[action, slots[b, i]] = clock[0]
-            order.restore(heap[action], place[action], ranks[action], size[action], slots[b, i])
+            sift(heap[action], place[action], ranks[action], size[action], slots[b, i])
 
 
 @compiled

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engram.errors import InvalidInputError
-from engram.memory import index
+from engram.memory import hash_index
 from engram.memory.batch import write_episode
 from engram.memory.keys import get_keys
 from engram.memory.read import Reading, find_neighbours, look_up, read, read_and_touch, touch_slots
@@ -182,9 +182,9 @@ class Store:
         tables, strategy = self.tables, self.strategy
         tables.clock[0] += 1
         full = bool(tables.size[action] == self.capacity)
-        match = int(index.find(tables.buckets[action], tables.states[action], state))
+        match = int(hash_index.find(tables.buckets[action], tables.states[action], state))
         if full and strategy.clusters:
-            match = index.EMPTY
+            match = hash_index.EMPTY
         needs = (strategy.needs_nearest, strategy.needs_estimate)
         write = look(tables, action, key, value, match, *needs, False, self.reading)
         if match >= 0:

@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from engram.compiling import compiled
-from engram.memory import index, order
-from engram.memory.index import buckets_for
+from engram.memory import hash_index
+from engram.memory.hash_index import buckets_for
+from engram.memory.heap import sift
 from engram.memory.keys import blend, get_key, put_key
 from engram.memory.sketch import encode, new_axes, new_codes
 from engram.typing import Array, Doubles, Floats, Ints, Longs, States, Whole
@@ -20,9 +21,9 @@ class Tables(NamedTuple):
     axes: Floats  # of the sketch, shared by all tables
     values: Floats  # [actions, capacity]
     states: States  # [actions, capacity], the state that founded the entry
-    buckets: Ints  # [actions, buckets], state → slot: see index.py
+    buckets: Ints  # [actions, buckets], state → slot: see hash_index.py
     ranks: Doubles  # [actions, capacity], the number that a built-in strategy keeps
-    heap: Ints  # [actions, capacity], slots by rank: see order.py
+    heap: Ints  # [actions, capacity], slots by rank: see heap.py
     place: Ints  # [actions, capacity], where a slot stands in the heap
     size: Longs  # [actions], entries in use: slots 0 … size − 1
     writes: Longs  # [actions], writes that found the table full
@@ -63,11 +64,11 @@ def store(tables: Tables, table: int, slot: Whole, key: Floats, value: float, st
     """Put a state into a slot: the next free one, or one whose entry is forgotten."""
     states = tables.states[table]
     if slot < tables.size[table]:
-        index.remove(tables.buckets[table], states, slot)
+        hash_index.remove(tables.buckets[table], states, slot)
     else:
         tables.size[table] += 1
     states[slot] = state
-    index.insert(tables.buckets[table], states, slot)
+    hash_index.insert(tables.buckets[table], states, slot)
     put(tables, table, slot, key)
     tables.values[table, slot] = value
     tables.companions[table, slot] = 0
@@ -103,10 +104,10 @@ def fill(tables: Tables, table: int, keys: Floats, ordered: bool) -> None:
     """Lay out the keys of entries whose states and ranks are in place, and make them findable and ordered."""
     for slot in range(len(keys)):
         put(tables, table, slot, keys[slot])
-        index.insert(tables.buckets[table], tables.states[table], slot)
+        hash_index.insert(tables.buckets[table], tables.states[table], slot)
         if ordered:
             tables.heap[table, slot] = tables.place[table, slot] = slot
-            order.restore(tables.heap[table], tables.place[table], tables.ranks[table], slot + 1, slot)
+            sift(tables.heap[table], tables.place[table], tables.ranks[table], slot + 1, slot)
 
 
 @compiled
@@ -126,4 +127,4 @@ def adjust(
         if ranked_by_value:
             ranks = tables.ranks[table]
             ranks[slot] = values[i]
-            order.restore(tables.heap[table], tables.place[table], ranks, tables.size[table], slot)
+            sift(tables.heap[table], tables.place[table], ranks, tables.size[table], slot)

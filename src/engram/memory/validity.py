@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from engram.errors import InvalidInputError
-from engram.memory import index, order
+from engram.memory import hash_index
+from engram.memory.heap import goes_before
 from engram.memory.keys import get_keys
 from engram.memory.strategies import BuiltIn, Strategy
 from engram.memory.tables import Tables
@@ -43,7 +44,7 @@ def _facts(
     slots = np.arange(size)
     held = np.sort(buckets[np.flatnonzero(buckets)]) - 1
     yield "the index holds every slot once", np.array_equal(held, slots)
-    found = np.array([index.find(buckets, tables.states[table], state) for state in states], np.int64)
+    found = np.array([hash_index.find(buckets, tables.states[table], state) for state in states], np.int64)
     yield "the index finds every state", bool((found >= 0).all() and (states[found] == states).all())
     if isinstance(strategy, BuiltIn) and strategy.ordered:
         heap, place = tables.heap[table, :size], tables.place[table]
@@ -51,5 +52,5 @@ def _facts(
         yield "the order knows where each slot stands", bool((place[heap] == slots).all())
         yield (
             "no rank is below its parent's in the order",
-            not any(order.goes_before(ranks, heap[child], heap[(child - 1) // 2]) for child in slots[1:]),
+            not any(goes_before(ranks, heap[child], heap[(child - 1) // 2]) for child in slots[1:]),
         )

@@ -3,7 +3,8 @@
 import numpy as np
 
 from engram.compiling import compiled
-from engram.memory import index, order
+from engram.memory import hash_index
+from engram.memory.heap import sift
 from engram.memory.read import Reading, weighted_mean
 from engram.memory.search import search_table
 from engram.memory.strategies.base import BLEND, Write
@@ -81,8 +82,8 @@ def known(
 def find_match(tables: Tables, table: int, state: np.uint64, rules: Rules) -> np.int64:
     """The slot of a state met before, which is to be updated in place, or EMPTY."""
     if rules.clusters and tables.size[table] == tables.values.shape[1]:
-        return np.int64(index.EMPTY)
-    return index.find(tables.buckets[table], tables.states[table], state)
+        return np.int64(hash_index.EMPTY)
+    return hash_index.find(tables.buckets[table], tables.states[table], state)
 
 
 @compiled
@@ -120,7 +121,7 @@ def settle(
             store(tables, table, slot, key, value, state)
             ranks[slot] = rank_stored(rules, write)
     if rules.ordered:
-        order.restore(heap, place, ranks, tables.size[table], slot)
+        sift(heap, place, ranks, tables.size[table], slot)
     if full:
         tables.writes[table] += 1
     return slot, weight

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from engram.errors import InvalidInputError
-from engram.replay.rows import Rows
+from engram.files.rows import Rows
 from engram.typing import Array, Longs
 
 MOST_STACKED = 8  # an image with a longer first axis is no stack of frames

@@ -1,0 +1,87 @@
+"""What is heard of a run while a study is carried out."""
+
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+from engram.errors import EngramError, Interrupted
+from engram.runs.folder import RunFolder
+from engram.runs.run import Run
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A run was begun."""
+
+    run: Run
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one run ended: with a result, or with an error."""
+
+    run: Run
+    result: dict[str, Any] | None = None
+    reused: bool = False  # it was finished before
+    error: str | None = None  # its type and the first line of its message
+    traceback: str = ""
+    again: bool = False  # it failed, and will be tried once more
+
+    @classmethod
+    def failed(cls, run: Run, error: BaseException) -> Self:
+        """Text only: an exception may be impossible to send from one process to another."""
+        summary = "".join(traceback.format_exception_only(error)).splitlines()[0]
+        return cls(run, error=summary, traceback="".join(traceback.format_exception(error)))
+
+
+News = Begun | Outcome
+
+
+class Executor(Protocol):
+    """Where runs take place."""
+
+    def __call__(self, runs: Sequence[Run], out: Path) -> Iterator[News]:
+        """Carry out each run once, in `out/<run id>`, beginning with the first; say what becomes of it."""
+
+
+class StudyError(EngramError):
+    """Runs that failed; all others of the study are done.
+
+    The message names them and says what went wrong; the tracebacks are shown where the error is not caught.
+    """
+
+    def __init__(self, failures: Sequence[Outcome], total: int, hint: str = "") -> None:
+        self.failures = failures
+        others = "; the others are done" if len(failures) < total else ""
+        lines = [f"{failure.run.id}: {failure.error}" for failure in failures]
+        super().__init__("\n  ".join([f"{len(failures)} of {total} runs failed{others}:", *lines]) + hint)
+        for failure in failures:
+            self.add_note(f"\n{failure.run.id}\n{failure.traceback.rstrip()}")
+
+
+def carry_out(run: Run, out: Path) -> Outcome:
+    """One run, in this process."""
+    try:
+        folder = RunFolder(out / run.id)
+        result = folder.result
+        if result is not None:
+            folder.claim(run)
+            return Outcome(run, result, reused=True)
+        return Outcome(run, folder.record(run, run.make_agent(), tell=_say_nothing))
+    except Interrupted:
+        raise
+    except Exception as error:
+        return Outcome.failed(run, error)
+
+
+def in_this_process(runs: Sequence[Run], out: Path) -> Iterator[News]:
+    """One run after the other."""
+    for run in runs:
+        yield Begun(run)
+        yield carry_out(run, out)
+
+
+def _say_nothing(text: str) -> None:
+    """What a run tells on resuming is of no interest among many."""

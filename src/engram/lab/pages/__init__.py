@@ -1,0 +1,1 @@
+"""Pages: tables, figures and text of a study's report."""

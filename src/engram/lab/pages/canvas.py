@@ -1,0 +1,55 @@
+"""What all figures share: matplotlib, a style, and how they are written."""
+
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from engram.errors import MissingExtraError
+from engram.files.disk import write_atomically
+from engram.lab.pages.style import INK
+
+try:
+    import matplotlib as mpl
+    import matplotlib.lines
+    import matplotlib.ticker
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+except ImportError as error:
+    raise MissingExtraError('figures need matplotlib: pip install "engram-rl[report]"') from error
+
+__all__ = ["PAGE_WIDTH", "STYLE", "Axes", "Figure", "Saved", "mpl", "save"]
+
+PAGE_WIDTH = 9.0  # inches
+STYLE: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "engram",  # the same numbers give the same file
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+
+
+class Saved(NamedTuple):
+    """Where a figure was written."""
+
+    svg: Path
+    png: Path
+
+
+def save(figure: Figure, stem: Path) -> Saved:
+    """Write the figure as SVG, transparent, and as PNG, on white; the same figure gives the same bytes."""
+    saved = Saved(stem.with_suffix(".svg"), stem.with_suffix(".png"))
+    with mpl.rc_context(STYLE):
+        buffer = BytesIO()
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+        write_atomically(saved.svg, buffer.getvalue())
+        buffer = BytesIO()
+        figure.savefig(buffer, format="png", dpi=200)
+        write_atomically(saved.png, buffer.getvalue())
+    return saved

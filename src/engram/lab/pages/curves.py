@@ -1,0 +1,145 @@
+"""Learning curves: how the return of evaluations grows with the steps of training."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from engram.lab.pages.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
+from engram.lab.pages.style import Look
+from engram.lab.statistics import curve_interval
+from engram.runs.folder import RunFolder
+from engram.typing import Array
+
+BAND = "95 % bootstrap intervals of that mean"
+LABEL_GAP = 0.055  # between two labels, in heights of the plot
+COLUMNS = 4  # of a grid of curves
+LEGEND_COLUMNS = 6
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The evaluations of one strategy's runs."""
+
+    label: str
+    steps: Array  # [T]
+    returns: Array  # [seeds, T], mean over the episodes of each evaluation
+
+    @classmethod
+    def read(cls, label: str, folders: Sequence[Path]) -> Self:
+        """From the folders of finished runs that differ in nothing but their seed."""
+        logs = [list(RunFolder(folder).evaluations()) for folder in folders]
+        return cls.of(label, [(_array(log, "step"), _means(log)) for log in logs])
+
+    @classmethod
+    def of(cls, label: str, curves: Sequence[tuple[Array, Array]]) -> Self:
+        """From steps and returns of each seed, up to the last evaluation that all have."""
+        length = min(len(steps) for steps, _ in curves)
+        return cls(label, curves[0][0][:length], np.array([returns[:length] for _, returns in curves]))
+
+
+def learning_curves(curves: Sequence[Curve], looks: Mapping[str, Look], *, y_label: str) -> Figure:
+    """One line per strategy, the mean over seeds, with its name at the end; the bands are `BAND`."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 3.8), layout="constrained")
+        axes = figure.subplots()
+        _draw(axes, curves, looks)
+        _limit(axes, curves)
+        axes.set_xlabel("Training (environment steps)")
+        axes.set_ylabel(y_label)
+        _label_ends(axes, curves, looks)
+    return figure
+
+
+def curve_grid(
+    panels: Mapping[str, Sequence[Curve]], looks: Mapping[str, Look], *, y_label: str, same_returns: bool = True
+) -> Figure:
+    """Panels side by side with one legend, on the same axes but for returns that cannot be compared."""
+    columns = min(COLUMNS, ceil(len(panels) / (2 if len(panels) > COLUMNS else 1)))
+    rows = ceil(len(panels) / columns)
+    with mpl.rc_context({**STYLE, "font.size": 9}):
+        figure = Figure(figsize=(PAGE_WIDTH, 0.5 + 1.95 * rows), layout="constrained")
+        grid = figure.subplots(rows, columns, sharex=True, sharey=same_returns, squeeze=False)
+        for axes, (title, curves) in zip(grid.flat, panels.items(), strict=False):
+            _draw(axes, curves, looks, width=1.4)
+            axes.set_title(title, fontsize=9.5, fontweight="bold", loc="left", pad=4)
+        for i in range(len(panels), grid.size):
+            grid.flat[i].set_visible(False)
+            grid.flat[i - columns].tick_params(labelbottom=True)  # it is the lowest of its column
+        drawn = [curve for curves in panels.values() for curve in curves]
+        for axes, curves in zip(grid.flat, panels.values(), strict=False):
+            _limit(axes, drawn if same_returns else curves)
+        add_legend(figure, {curve.label for curve in drawn}, looks)
+        figure.supxlabel("Training (environment steps)", fontsize=9.5)
+        figure.supylabel(y_label, fontsize=9.5)
+    return figure
+
+
+def add_legend(figure: Figure, names: Collection[str], looks: Mapping[str, Look]) -> None:
+    """Above the panels, in the order of the looks."""
+    shown = {name: look for name, look in looks.items() if name in names}
+    lines = [
+        mpl.lines.Line2D([], [], color=look.colour, linestyle=look.linestyle, linewidth=2) for look in shown.values()
+    ]
+    columns = ceil(len(shown) / ceil(len(shown) / LEGEND_COLUMNS))
+    figure.legend(lines, list(shown), loc="outside upper center", ncols=columns, frameon=False, handlelength=2.6)
+
+
+def _draw(axes: Axes, curves: Sequence[Curve], looks: Mapping[str, Look], *, width: float = 1.8) -> None:
+    for curve in curves:
+        look = looks[curve.label]
+        axes.plot(curve.steps, curve.returns.mean(axis=0), color=look.colour, linestyle=look.linestyle, linewidth=width)
+        if len(curve.returns) > 1:
+            band = curve_interval(curve.returns, repetitions=2_000)
+            axes.fill_between(curve.steps, band.low, band.high, color=look.colour, alpha=0.15, linewidth=0)
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}k" if x else "0")
+    axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
+
+
+def _limit(axes: Axes, curves: Sequence[Curve]) -> None:
+    """After everything is drawn: a limit that is set is no longer moved by what comes later."""
+    axes.margins(x=0)
+    axes.set_xlim(left=0)
+    if all((curve.returns >= 0).all() for curve in curves):
+        axes.set_ylim(bottom=0)
+
+
+def _label_ends(axes: Axes, curves: Sequence[Curve], looks: Mapping[str, Look]) -> None:
+    """Name each line at its right end, moved up or down where two names would overlap."""
+    low, high = axes.get_ylim()
+    ordered = sorted(curves, key=lambda curve: float(curve.returns[:, -1].mean()))
+    wanted = [(float(curve.returns[:, -1].mean()) - low) / (high - low) for curve in ordered]
+    for curve, height in zip(ordered, spread(wanted, LABEL_GAP), strict=True):
+        axes.annotate(
+            curve.label,
+            (1, height),
+            xytext=(6, 0),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            color=looks[curve.label].colour,
+            va="center",
+            fontweight="bold",
+        )
+
+
+def spread(heights: Sequence[float], gap: float) -> list[float]:
+    """The nearest heights, by least squares, that keep their order and are at least a gap apart."""
+    groups: list[list[float]] = []  # of heights less i · gap, so that those that touch are equal
+    for i, height in enumerate(heights):
+        groups.append([height - i * gap])
+        while len(groups) > 1 and np.mean(groups[-2]) >= np.mean(groups[-1]):
+            last = groups.pop()
+            groups[-1] += last
+    level = [float(np.mean(group)) for group in groups for _ in group]
+    return [value + i * gap for i, value in enumerate(level)]
+
+
+def _array(log: Sequence[Mapping[str, float]], name: str) -> Array:
+    return np.array([entry[name] for entry in log])
+
+
+def _means(log: Sequence[Mapping[str, Sequence[float]]]) -> Array:
+    return np.array([np.mean(entry["returns"]) for entry in log])

@@ -1,0 +1,61 @@
+"""A report as Markdown, for readers of a repository: the same page, with its figures as files beside it."""
+
+import re
+from collections.abc import Sequence
+
+from engram.lab.pages.page import Block, Drawing, Entry, Facts, Folded, Names, Page, Section, Table, Text, Warnings
+
+
+def markdown(page: Page) -> str:
+    """The whole file. What is folded in the page is left out."""
+    return "\n\n".join([f"# {page.title}", *_blocks(page.blocks)]) + "\n"
+
+
+def _blocks(blocks: Sequence[Block]) -> list[str]:
+    return [text for block in blocks for text in _block(block)]
+
+
+def _block(block: Block) -> list[str]:  # noqa: PLR0911 (one for each kind)
+    match block:
+        case Text(text=text):
+            return [_escape(text)]
+        case Warnings(texts=texts):
+            return ["\n".join(f"- **{_escape(text)}**" for text in texts)]
+        case Names(names=names):
+            return [", ".join(f"`{name}`" for name in names)]
+        case Drawing(file=file, caption=caption):
+            return [f"![{_escape(caption)}]({file})", f"*{_escape(caption)}*"]
+        case Table():
+            return _table(block)
+        case Facts(facts=facts, commands=commands):
+            lines = [f"- {name}: {'; '.join(map(_escape, texts))}" for name, texts in facts.items()]
+            return ["\n".join([*(f"- `{command}`" for command in commands), *lines])]
+        case Section(title=title, blocks=inside):
+            return [f"## {title}", *_blocks(inside)]
+        case Folded():
+            return []
+    raise TypeError(f"there is no Markdown for {type(block).__name__}")
+
+
+def _table(table: Table) -> list[str]:
+    cells = [[cell if isinstance(cell, Entry) else Entry(cell) for cell in row] for row in table.rows]
+    rule = ["---", *(["---" if table.prose else "---:"] * (len(table.header) - 1))]
+    lines = [table.header, rule, *([_cell(cell) for cell in row] for row in cells)]
+    found = ["\n".join(f"| {' | '.join(line)} |" for line in lines)]
+    return [
+        *([f"**{table.caption}**"] if table.caption else []),
+        *found,
+        *([_escape(table.note)] if table.note else []),
+    ]
+
+
+def _cell(cell: Entry) -> str:
+    text = _escape(cell.text)
+    parts = [f"**{text}**" if cell.bold else text, *([cell.mark] if cell.mark else [])]
+    below = "".join(f"<br><sub>{_escape(line)}</sub>" for line in cell.below)
+    return " ".join(parts) + below
+
+
+def _escape(text: str) -> str:
+    """With the signs that Markdown would take for its own, and a minus for a hyphen before a number."""
+    return re.sub(r"(?<![\w-])-(?=[0-9]|inf)", "−", re.sub(r"([|*_<])", r"\\\1", text))

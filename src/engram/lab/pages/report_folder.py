@@ -1,0 +1,22 @@
+"""A report's folder: the page for a browser, the same for readers of a repository, and figures."""
+
+from pathlib import Path
+
+from engram.files.disk import write_atomically
+from engram.lab.pages.canvas import Figure, save
+from engram.lab.pages.markdown import markdown
+from engram.lab.pages.page import Drawing, Page
+
+
+def write_page(page: Page, out: Path) -> Path:
+    """Write `index.html`, and `README.md` beside it; return the path of the first."""
+    path = out / "index.html"
+    write_atomically(out / "README.md", markdown(page).encode())
+    write_atomically(path, page.html().encode())
+    return path
+
+
+def write_figure(figure: Figure, out: Path, name: str, caption: str) -> Drawing:
+    """Write a figure as SVG and PNG, and give it as a part of the page."""
+    saved = save(figure, out / "figures" / name)
+    return Drawing(saved.svg.read_text(), caption, f"figures/{name}.png")

@@ -1,0 +1,155 @@
+"""An agent at play, as a film: what it sees and, if asked, what it makes of it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engram.agents import Agent
+from engram.envs.make import make_by_id
+from engram.errors import InvalidInputError, MissingExtraError
+from engram.files.disk import make_folder, told
+from engram.lab.pages.style import COLOURS
+from engram.randomness import reset_seed
+from engram.typing import Array
+
+try:
+    from PIL import Image, ImageDraw, ImageFont
+except ImportError as error:
+    raise MissingExtraError('videos need Pillow and imageio-ffmpeg: pip install "engram-rl[video]"') from error
+
+HEIGHT = 400  # pixels, at least, to which small pictures are enlarged
+PANEL = 320  # pixels that the explanation is wide
+MARGIN, ROW = 16, 44  # pixels around and between the explanation's rows
+INK, SOFT, PAPER = (31, 35, 40), (150, 158, 166), (255, 255, 255)
+CHOSEN = COLOURS["dkm"]
+LONGEST_STEPS = 3_000  # of a film
+
+
+def film(agent: Agent, env_id: str, *, seed: int, explain: bool = False) -> Iterator[Array]:
+    """One episode as evaluation plays it: pictures [height, width, 3], one per step."""
+    env = make_by_id(env_id, render_mode="rgb_array")
+    scale = Scale()
+    try:
+        observation, _ = env.reset(seed=reset_seed(seed, "evaluation", 0))
+        total = 0.0
+        for _ in range(LONGEST_STEPS):
+            action = int(agent.predict(observation)[0])
+            picture = enlarge(np.asarray(env.render(), np.uint8))
+            if explain:
+                picture = np.concatenate([picture, panel(agent, observation, action, total, len(picture), scale)], 1)
+            yield picture
+            observation, reward, terminated, truncated, _ = env.step(action)
+            total += float(reward)
+            if terminated or truncated:
+                break
+    finally:
+        env.close()
+
+
+def write_video(path: Path, pictures: Iterator[Array], *, fps: int = 30) -> int:
+    """Write a film as .gif or .mp4; return the number of its pictures."""
+    check_name(path)
+    make_folder(path.absolute().parent)
+    with told("write", path):
+        return _write_gif(path, pictures, fps) if path.suffix == ".gif" else _write_mp4(path, pictures, fps)
+
+
+def check_name(path: Path) -> None:
+    """Refuse what is neither a .gif nor an .mp4."""
+    if path.suffix not in (".gif", ".mp4"):
+        raise InvalidInputError(f"a video must be a .gif or an .mp4, got {path.name!r}")
+
+
+def _write_gif(path: Path, pictures: Iterator[Array], fps: int) -> int:
+    images = [Image.fromarray(picture).convert("P", palette=Image.Palette.ADAPTIVE) for picture in pictures]
+    first, *others = images
+    first.save(path, save_all=True, append_images=others, duration=max(20, round(1000 / fps)), loop=0)
+    return len(images)
+
+
+def _write_mp4(path: Path, pictures: Iterator[Array], fps: int) -> int:
+    try:
+        from imageio_ffmpeg import write_frames  # noqa: PLC0415 (an extra)
+    except ImportError as error:
+        raise MissingExtraError(
+            'an .mp4 needs imageio-ffmpeg: pip install "engram-rl[video]"; or write a .gif'
+        ) from error
+    count, writer = 0, None
+    try:
+        for picture in pictures:
+            even = np.ascontiguousarray(picture[: len(picture) // 2 * 2, : picture.shape[1] // 2 * 2])  # as codecs want
+            if writer is None:
+                writer = write_frames(
+                    str(path), even.shape[1::-1], fps=fps, macro_block_size=2, ffmpeg_log_level="error"
+                )
+                writer.send(None)
+            writer.send(even)
+            count += 1
+    finally:
+        if writer is not None:
+            writer.close()
+    return count
+
+
+def enlarge(picture: Array) -> Array:
+    """Whole multiples of small pictures, with sharp edges."""
+    times = max(1, HEIGHT // len(picture))
+    return picture.repeat(times, axis=0).repeat(times, axis=1)
+
+
+class Scale:
+    """From values to pixels; it widens as larger values are met, so that the eye can follow."""
+
+    def __init__(self) -> None:
+        self.low, self.high = 0.0, 1e-6
+
+    def __call__(self, value: float) -> float:
+        """The place of a value, from left to right."""
+        return MARGIN + (value - self.low) / (self.high - self.low) * (PANEL - 2 * MARGIN)
+
+    def widen(self, values: Array) -> None:
+        """Make room for these."""
+        self.low, self.high = min(self.low, float(values.min())), max(self.high, float(values.max()))
+
+
+def panel(agent: Agent, observation: Array, action: int, total: float, height: int, scale: Scale) -> Array:
+    """Q of every action, the values of its nearest memories as dots, nearer ones larger, and the action taken."""
+    q = agent.q_values(np.asarray(observation)[None])[0]
+    near = neighbours(agent, observation)
+    scale.widen(q)
+    for values, _ in near:
+        if len(values):
+            scale.widen(values)
+    needed = 2 * MARGIN + 20 + ROW * len(q)
+    image = Image.new("RGB", (PANEL, max(height, needed)), PAPER)
+    draw, font = ImageDraw.Draw(image), ImageFont.load_default(13)
+    draw.text((MARGIN, MARGIN), f"return so far {total:g}", fill=INK, font=font)
+    for number, value in enumerate(q):
+        y = MARGIN + 24 + ROW * number
+        colour = CHOSEN if number == action else INK
+        draw.text((MARGIN, y), f"action {number}   Q = {value:.4g}", fill=colour, font=font)
+        axis = y + 25
+        draw.line([(MARGIN, axis), (PANEL - MARGIN, axis)], fill=SOFT)
+        for each, weight in zip(*near[number], strict=True) if near else ():
+            x, r = scale(float(each)), 1.5 + 4 * float(weight)
+            draw.ellipse([x - r, axis - r, x + r, axis + r], fill=COLOURS["lru"])
+        x = scale(float(value))
+        draw.rectangle([x - 1.5, axis - 8, x + 1.5, axis + 8], fill=colour)
+    return np.asarray(image.resize((PANEL, height)) if image.height != height else image)
+
+
+def neighbours(agent: Agent, observation: Array) -> list[tuple[Array, Array]]:
+    """For each action the values of the nearest entries and their weights; nothing for an agent without a memory."""
+    memory: Any = getattr(agent, "memory", None)
+    if memory is None:
+        return []
+    key = agent.encoder(np.asarray(observation)[None])  # type: ignore[attr-defined]
+    found = []
+    for action in range(memory.actions):
+        slots, distances = memory.find_neighbours(action, key)
+        values = memory.entries(action)["values"][slots[0]]
+        weights = 1 / (distances[0] + memory.delta)
+        found.append((values, weights / weights.sum() if len(weights) else weights))
+    return found

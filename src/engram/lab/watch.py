@@ -1,0 +1,154 @@
+"""A study while it runs, for people: a table that fills in, or plain lines where there is no terminal."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from engram.agents import NAMES
+from engram.lab.outcome import Begun, News, Outcome
+from engram.lab.pages.style import label
+from engram.runs.run import Run
+
+LINE_SECONDS = 30.0  # between two lines when there is no terminal
+MOST_ROWS = 40  # of the table, on a screen
+
+
+@dataclass
+class Watch:
+    """Counts runs, and keeps their scores."""
+
+    runs: Sequence[Run]
+    console: Console
+    done: int = 0
+    reused: int = 0
+    failed: int = 0
+    running: dict[str, Run] = field(default_factory=dict)
+    scores: dict[tuple[str, ...], dict[str, list[float]]] = field(default_factory=dict)  # row → column → by seed
+
+    def __post_init__(self) -> None:
+        self._started = self._last_line = monotonic()
+        self._columns = list(dict.fromkeys(_column(run) for run in self.runs))
+        self.scores = {_row(run): {} for run in self.runs}
+        self._live: Live | None = None
+
+    def __enter__(self) -> Self:
+        if self.console.is_terminal:
+            self._live = Live(get_renderable=self.picture, console=self.console, refresh_per_second=2, transient=True)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+        if self.reused:
+            self.console.print(f"{self.reused} of {len(self.runs)} runs were finished before and are reused")
+        self.console.print(self.table() if kind is None else self.line())
+
+    def __call__(self, news: News) -> None:
+        """Take in what is heard of a run."""
+        if isinstance(news, Begun):
+            self.running[news.run.id] = news.run
+            return
+        self.running.pop(news.run.id, None)
+        if news.again:
+            self.console.print(f"{news.run.id} failed and will be tried once more: {news.error}", markup=False)
+            return
+        self._count(news)
+        if self._live is None and monotonic() - self._last_line >= LINE_SECONDS:
+            self._last_line = monotonic()
+            self.console.print(self.line())
+
+    def _count(self, outcome: Outcome) -> None:
+        self.done += outcome.error is None
+        self.reused += outcome.reused
+        self.failed += outcome.error is not None
+        if outcome.result is not None and outcome.result["score"] is not None:
+            cell = self.scores[_row(outcome.run)].setdefault(_column(outcome.run), [])
+            cell.append(outcome.result["score"])
+
+    @property
+    def left(self) -> int:
+        """Runs that have not begun."""
+        return len(self.runs) - self.done - self.failed - len(self.running)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What became of the runs."""
+        return {"wanted": len(self.runs), "done": self.done - self.reused, "reused": self.reused, "failed": self.failed}
+
+    def line(self) -> str:
+        """How far it is."""
+        made = self.done + self.failed - self.reused
+        rate = made / max(monotonic() - self._started, 1e-9)
+        parts = [f"{self.done} done", f"{len(self.running)} running", f"{self.failed} failed", f"{self.left} left"]
+        if made:
+            remaining = (self.left + len(self.running)) / rate
+            parts += [f"{60 * rate:.1f} runs/min", f"{_duration(remaining)} to go"]
+        return " · ".join(parts)
+
+    def table(self) -> Table:
+        """Mean ± standard deviation over the seeds done so far, and how many those are."""
+        table = Table(
+            box=box.SIMPLE_HEAD,
+            padding=(0, 1),
+            caption="mean ± standard deviation over seeds; in brackets how many, where not all are done",
+            caption_justify="left",
+        )
+        several = len({run.env for run in self.runs}) > 1
+        for name in ("environment", "agent", "entries")[not several :]:
+            table.add_column(name, justify="right" if name == "entries" else "left", no_wrap=True)
+        for name in self._columns:
+            table.add_column(name, justify="right", no_wrap=True)
+        wanted = Counter((_row(run), _column(run)) for run in self.runs)
+        for row, cells in self.scores.items():
+            texts = [_cell(cells.get(name, []), wanted[row, name]) for name in self._columns]
+            table.add_row(*row[not several :], *texts)
+        return table
+
+    def picture(self) -> RenderableType:
+        """The line, what is running, and as much of the table as a screen holds."""
+        table = self.table()
+        running = ", ".join(self.running) or "nothing"
+        parts: list[RenderableType] = [Text(self.line(), style="bold"), Text(f"running: {running}", style="dim")]
+        if table.row_count <= min(MOST_ROWS, self.console.height - 8):
+            parts.append(table)
+        return Group(*parts)
+
+
+def _row(run: Run) -> tuple[str, ...]:
+    env = run.env.split("/")[-1].rsplit("-v", 1)[0]
+    capacity = getattr(run.settings, "capacity", None)
+    return env, NAMES[run.agent], "–" if capacity is None else f"{capacity:,}"
+
+
+def _column(run: Run) -> str:
+    strategy = run.settings.to_json().get("strategy")
+    return "no memory" if strategy is None else label(strategy)
+
+
+def _cell(scores: Sequence[float], seeds: int) -> str:
+    if not scores:
+        return "·" if seeds else ""
+    digits = 2 if max(map(abs, scores)) <= 2 else 0
+    mean = f"{np.mean(scores):.{digits}f}"
+    if len(scores) > 1:
+        mean += f" ± {np.std(scores, ddof=1):.{digits}f}"
+    return mean if len(scores) == seeds else f"{mean} ({len(scores)})"
+
+
+def _duration(seconds: float) -> str:
+    minutes, seconds = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {seconds:02d} s"

@@ -1,0 +1,153 @@
+"""Runs on the cores of this machine: warm processes, one thread each, that take one run after the other."""
+
+import os
+import pickle
+import signal
+import sys
+import threading
+import traceback
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from multiprocessing import connection, get_context, parent_process, resource_tracker
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from engram.errors import EngramError, Interrupted
+from engram.lab.outcome import Begun, News, Outcome, carry_out
+from engram.runs.run import Run
+
+THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+SPAWN = get_context("spawn")  # a forked process would inherit threads in the middle of their work
+PATIENCE_SECONDS = 10.0  # for a worker to save its run before it is ended
+
+
+class WorkerDiedError(EngramError):
+    """A worker ended without a word, as one does that is killed or runs out of memory."""
+
+
+class Worker:
+    """A process that carries out runs, and the run that it is at."""
+
+    def __init__(self, out: Path) -> None:
+        self.wire, theirs = SPAWN.Pipe()
+        self.process = SPAWN.Process(target=_work, args=(theirs, out), daemon=True)
+        with surroundings():
+            self.process.start()
+        theirs.close()  # so that the end of the process is the end of the wire
+        self.run: Run | None = None
+
+    def take(self, run: Run) -> None:
+        """Begin a run."""
+        self.run = run
+        self.wire.send_bytes(pickle.dumps(run))
+
+    def outcome(self) -> Outcome:
+        """How the run ended, once the wire has something to say."""
+        run, self.run = self.run, None
+        assert run is not None
+        try:
+            said: Outcome | str = self.wire.recv()
+        except (EOFError, OSError):
+            self.process.join()
+            code = self.process.exitcode
+            how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+            return Outcome.failed(run, WorkerDiedError(f"the worker process ended with {how} in the middle of the run"))
+        if isinstance(said, str):
+            return Outcome(run, error=said.splitlines()[-1], traceback=said)
+        return said
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can take a run."""
+        return self.process.is_alive()
+
+
+class Workers:
+    """An executor with a number of worker processes."""
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs = jobs
+
+    def __call__(self, runs: Sequence[Run], out: Path) -> Iterator[News]:
+        """As the executor that this is. However it is left, the workers end with it."""
+        waiting, crew = deque(runs), list[Worker]()
+        try:
+            while waiting or any(worker.run is not None for worker in crew):
+                crew = [worker for worker in crew if worker.run is not None or worker.alive]
+                while len(crew) < min(self.jobs, len(waiting) + sum(worker.run is not None for worker in crew)):
+                    crew.append(Worker(out))
+                for worker in crew:
+                    if worker.run is None and waiting:
+                        yield from _hand_over(worker, waiting.popleft())
+                busy = {worker.wire: worker for worker in crew if worker.run is not None}
+                for wire in connection.wait(list(busy)):
+                    yield busy[wire].outcome()  # type: ignore[index]
+        finally:
+            _dismiss(crew)
+
+
+def _hand_over(worker: Worker, run: Run) -> Iterator[News]:
+    try:
+        worker.take(run)
+        yield Begun(run)
+    except Exception as error:  # it cannot be pickled, or the worker is gone
+        worker.run = None
+        yield Outcome.failed(run, error)
+
+
+def _dismiss(crew: Sequence[Worker]) -> None:
+    """End the workers: the idle ones at once, those at a run when they have saved it."""
+    for worker in crew:
+        worker.wire.close()
+        worker.process.terminate()
+    for worker in crew:
+        worker.process.join(PATIENCE_SECONDS)
+        if worker.alive:
+            worker.process.kill()
+
+
+def _work(wire: Connection, out: Path) -> None:
+    """In the worker: carry out what comes over the wire, until it ends."""
+    _end_with_parent()
+    with suppress(EOFError, OSError):
+        while True:
+            sent = wire.recv_bytes()
+            try:
+                wire.send(carry_out(pickle.loads(sent), out))
+            except Interrupted as stopped:  # its run is saved, and it takes no other
+                os._exit(128 + stopped.signal)
+            except Exception:  # it cannot be unpickled: its strategy's module is not to be found here
+                wire.send(traceback.format_exc())
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would otherwise go on by itself."""
+    parent = parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def surroundings() -> Iterator[None]:
+    """What workers inherit: one thread each, and deafness to Ctrl-C, which is for the parent to answer."""
+    before = {name: os.environ.get(name) for name in THREAD_SETTINGS}
+    os.environ.update(dict.fromkeys(THREAD_SETTINGS, "1"))
+    if sys.platform != "win32":
+        resource_tracker.ensure_running()  # which, if it began later, would unblock the signal
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        if sys.platform != "win32":
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

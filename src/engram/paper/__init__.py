@@ -1,0 +1,1 @@
+"""The paper: its studies, its published numbers and its claims."""

@@ -1,0 +1,1 @@
+"""How clusters should forget: a study of ours."""

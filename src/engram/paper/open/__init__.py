@@ -1,0 +1,1 @@
+"""What the paper leaves open: a study of ours."""

@@ -1,0 +1,1 @@
+"""The stream of points of the paper's Figure 1."""

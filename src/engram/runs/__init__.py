@@ -1,0 +1,1 @@
+"""Runs: one config and one seed, carried out in a folder of its own."""

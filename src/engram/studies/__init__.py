@@ -1,1 +1,0 @@
-"""Many runs: which they are, and how they are carried out."""

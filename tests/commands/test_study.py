@@ -1,0 +1,138 @@
+"""`engram study`, from the command line: killed and started again, extended, with a strategy of the user's own."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from engram.cli import main
+from engram.lab.results import Results
+from engram.lab.study_folder import StudyFolder
+
+ARGUMENTS = ["study", "cartpole", "--agents", "mfec", "--strategies", "lru", "dkm", "--sizes", "20", "--steps", "3000"]
+
+OWN = '''
+from engram.memory.strategies import Decision, Numbers, Strategy, Write, replace
+
+
+class Oldest(Strategy):
+    """Replace the entry that was stored first."""
+
+    def when_full(self, write: Write, numbers: Numbers) -> Decision:
+        return replace(write.writes % write.capacity)
+'''
+
+
+def study(out: Path, *words: str) -> int:
+    return main([*ARGUMENTS, "--jobs", "2", "--out", str(out), *words])
+
+
+def made(out: Path) -> dict[str, int]:
+    """When each finished run was written."""
+    return {path.parent.name: path.stat().st_mtime_ns for path in out.glob("*/result.json")}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_killed_started_again_and_extended_equals_uninterrupted(tmp_path: Path) -> None:
+    out, whole = tmp_path / "killed", tmp_path / "whole"
+    command = [sys.executable, "-m", "engram.cli", *ARGUMENTS, "--jobs", "2", "--out", str(out), "--seeds", "3"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
+    try:
+        deadline = time.monotonic() + 60
+        while not made(out):
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.02)
+    finally:
+        process.kill()
+        process.wait()
+    before = made(out)
+    assert 0 < len(before) < 6, "it should have been killed in the middle"
+    assert study(out, "--seeds", "3") == 0
+    assert study(out, "--seeds", "4") == 0
+    assert study(whole, "--seeds", "4") == 0
+    assert {run: when for run, when in made(out).items() if run in before} == before, "a run was done twice"
+    ours, theirs = Results.read(out), Results.read(whole)
+    assert ours.evaluations.sort("run", "step").equals(theirs.evaluations.sort("run", "step"))
+    assert not ours.missing
+    counts = [call["runs"] for call in StudyFolder(out).calls()]
+    assert [call["reused"] + call["done"] for call in counts] == [6, 8]
+    assert counts[1] == {"wanted": 8, "done": 2, "reused": 6, "failed": 0}
+
+
+def test_a_strategy_of_the_users_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "my_strategies.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    words = ["--strategies", "lru", "my_strategies:Oldest", "--seeds", "2", "--steps", "600"]
+    assert study(tmp_path / "out", *words) == 0
+    frame = Results.read(tmp_path / "out").runs
+    assert sorted(set(frame["strategy"])) == ["LRU", "Oldest"]
+    assert "Oldest" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["study", "cartpoles"], "study must be one of"),
+        (["study", "cartpole", "--strategies", "nowhere:Oldest"], "cannot make a strategy from 'nowhere:Oldest'"),
+        (["study", "cartpole", "--strategies", "pathlib:Path"], "is not a strategy"),
+        (["study", "cartpole", "--strategies", "dmk"], "did you mean 'dkm'"),
+        (["study", "cartpole", "--seeds", "none"], "seeds must be how many"),
+        (["study", "cartpole", "--jobs", "0"], "jobs must be at least 1"),
+        (["study", "cartpole", "--agents", "dqn"], "agents must be one of"),
+        (["report", "nowhere"], "nowhere holds no study"),
+    ],
+)
+def test_what_is_wrong_is_told(
+    words: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == 2
+    assert told in " ".join(capsys.readouterr().err.split())
+    assert not list(tmp_path.iterdir())
+
+
+def test_another_studys_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert study(tmp_path, "--seeds", "1", "--steps", "500") == 0
+    assert main(["study", "acrobot", "--out", str(tmp_path)]) == 2
+    assert "holds the study 'cartpole', not 'acrobot'" in " ".join(capsys.readouterr().err.split())
+
+
+def test_finished_runs_of_other_studies_can_be_reused(tmp_path: Path) -> None:
+    assert study(tmp_path / "first", "--seeds", "1", "--steps", "600") == 0
+    assert study(tmp_path / "second", "--seeds", "2", "--steps", "600", "--reuse", str(tmp_path / "first")) == 0
+    assert StudyFolder(tmp_path / "second").calls()[0]["runs"] == {"wanted": 4, "done": 2, "reused": 2, "failed": 0}
+    for name in ("config.json", "progress.jsonl", "result.json", "model.safetensors"):
+        for path in tmp_path.glob(f"first/*/{name}"):
+            assert (tmp_path / "second" / path.parent.name / name).read_bytes() == path.read_bytes()
+
+
+def test_missing_runs_are_named_and_never_averaged_over(tmp_path: Path) -> None:
+    assert study(tmp_path, "--seeds", "2", "--steps", "600") == 0
+    lost = sorted(made(tmp_path))[0]
+    (tmp_path / lost / "result.json").unlink()
+    results = Results.read(tmp_path)
+    assert results.missing == [lost]
+    assert lost not in set(results.evaluations["run"])
+    declared = json.loads((tmp_path / "study.json").read_text())["runs"]
+    assert len(declared) == 4
+
+
+def test_a_folder_to_reuse_must_be_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Otherwise a misspelt one would mean that everything is run again."""
+    assert study(tmp_path / "new", "--seeds", "1", "--reuse", str(tmp_path / "none")) != 0
+    assert "check --reuse" in " ".join(capsys.readouterr().err.split())
+    assert not made(tmp_path / "new")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_device_that_is_not_there_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert study(tmp_path, "--seeds", "1", "--device", "cuda") == 2
+    assert capsys.readouterr().err.count("PyTorch sees no GPU") == 1

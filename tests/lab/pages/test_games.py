@@ -1,0 +1,111 @@
+"""A study of several environments: one table of all, a panel for each, and nothing for what was not run."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engram.lab.evidence import Cell
+from engram.lab.pages.study import StudyReport
+from engram.lab.pages.tables import legend
+from engram.lab.results import Results
+from engram.paper.claims import Evidence
+from engram.paper.studies import STUDIES
+from tests.lab.pages.synthetic import declare, results
+from tests.lab.pages.test_study_report import Reader, texts_of
+
+STRATEGIES = ("lru", "dkm", "fading")
+SHORT = {"steps": 300_000, "evaluation_interval_steps": 30_000, "evaluation_episodes": 3, "evaluation_max_steps": 4_000}
+STEPS = tuple(range(30_000, 330_000, 30_000))
+CAPTION = "MFEC after 300,000 training steps (the paper: 5,000,000)"
+PONG, BOWLING, QBERT = (f"engram/{name}-v0" for name in ("Pong", "Bowling", "Qbert"))
+
+
+def score(cell: Cell, seed: int) -> float:
+    mean = {PONG: -13.0, BOWLING: 47.0}.get(cell.env, 700.0)
+    return mean + {"Fading": 4.0, "DkM": 1.0}.get(str(cell.strategy), 0.0) + seed
+
+
+def curve(cell: Cell, seed: int, value: float) -> tuple[tuple[int, ...], list[float]]:
+    return STEPS, [value] * len(STEPS)
+
+
+def games(folder: Path, without: str = "", **choices: Any) -> Results:
+    """The games with MFEC at one size; no run of one of them is finished."""
+    chosen = {"agents": ["mfec"], "sizes": (10_000,), "seeds": (0, 1), "strategies": STRATEGIES, **SHORT, **choices}
+    study = STUDIES["atari"].only(**chosen)
+    return results(
+        *(study, score),
+        curve=curve,
+        places=declare(study, folder),
+        without=lambda place: place["env"] == without,
+    )
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = games(tmp_path_factory.mktemp("study"), QBERT)
+    return StudyReport(found, tmp_path_factory.mktemp("report")).write().parent
+
+
+def test_all_games_are_in_one_table_that_says_how_long_they_were_trained(written: Path) -> None:
+    reader = Reader((written / "index.html").read_text())
+    header, *rows = reader.tables[CAPTION]
+    assert header == ["environment", "entries per action", "LRU", "DkM", "Fading"]
+    assert [row[:2] for row in rows] == [
+        [name, "10,000"] for name in ("Bowling", "MsPacman", "Pong", "SpaceInvaders", "Qbert")
+    ]
+    assert rows[0][2:] == ["47.5 ± 0.7<small>51.1 ± 2.8", "48.5 ± 0.7<small>53.8 ± 2.8", "<b>51.5 ± 0.7"]
+    assert rows[4][2:] == ["missing<small>1724 ± 846", "missing<small>1728 ± 942", "missing"]
+    assert "plays 3 greedy episodes, each cut off after 4,000 steps" in reader.text
+    assert "all its 10 evaluations" in reader.text
+
+
+def test_after_other_training_nothing_is_marked_and_the_legend_says_so(written: Path) -> None:
+    text = Reader((written / "index.html").read_text()).text
+    assert not {"▲", "▼", "○"} & set(text)
+    assert "None is marked as above or below the paper's, since training was not as long." in text
+    assert "Not in the paper: Fading." in text
+    assert "rerun" not in text  # there is none of the games
+
+
+def test_a_panel_for_each_game_that_was_run(written: Path) -> None:
+    assert {path.name for path in (written / "figures").iterdir()} == {"curves-mfec.svg", "curves-mfec.png"}
+    texts = texts_of(written / "figures" / "curves-mfec.svg")
+    assert {"Bowling", "MsPacman", "Pong", "SpaceInvaders", "LRU", "DkM", "Fading"} <= texts
+    assert "Qbert" not in texts
+    html = (written / "index.html").read_text()
+    assert "MFEC with 10,000 entries per action, over 300,000 training steps." in html
+    assert "What a larger memory buys" not in html  # there is one size only
+
+
+def test_rows_say_how_long_where_they_differ(tmp_path: Path) -> None:
+    found = games(tmp_path, agents=["nec"], sizes=None, steps=None, strategies=None)
+    tables = Reader(StudyReport(found, tmp_path).sections()[0].html()).tables
+    rows = {(row[0], row[1]) for row in tables["NEC"][1:]}
+    assert ("Pong", "10,000<small>5,000,000 training steps") in rows
+    assert ("Pong", "100,000<small>3,500,000 training steps") in rows
+
+
+def test_what_is_not_part_of_the_study_is_not_missing(tmp_path: Path) -> None:
+    chosen: dict[str, Any] = {"agents": ["mfec"], "sizes": (10_000,), "seeds": (0, 1), **SHORT}
+    declare(STUDIES["atari"].only(games=["pong"], strategies=("lru", "fading"), **chosen), tmp_path)
+    study = STUDIES["atari"].only(games=["bowling"], strategies=("lru", "dkm"), **chosen)
+    found = results(study, score, places=declare(study, tmp_path))
+    html = StudyReport(found, tmp_path).sections()[0].html()
+    rows = {row[0]: row[2:] for row in Reader(html).tables[CAPTION]}
+    assert list(rows) == ["environment", "Bowling", "Pong"], "in the study's order, not in that of the calls"
+    assert rows["environment"] == ["LRU", "DkM", "Fading"]
+    assert rows["Pong"][1:] == ["–<small>0.63 ± 5.3", "<b>−8.5 ± 0.7"]
+    assert rows["Bowling"][1:] == ["<b>48.5 ± 0.7<small>53.8 ± 2.8", "–"]
+    assert "–: not run." in html
+
+
+def test_the_legend_explains_what_there_is(tmp_path: Path) -> None:
+    as_long = legend(Evidence([games(tmp_path / "long", steps=5_000_000, strategies=("lru", "dkm"))]))
+    assert "▲ ▼: ours lies above or below the paper's" in as_long
+    assert "Not in the paper" not in as_long
+    rooms = STUDIES["openroom"].only(seeds=(0, 1))
+    found = results(rooms, score, places=declare(rooms, tmp_path / "room"), filled=lambda cell: cell.capacity != 200)
+    assert "the paper" not in legend(Evidence([found]))
+    assert "○: no table ever filled" in legend(Evidence([found]))

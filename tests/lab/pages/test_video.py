@@ -1,0 +1,55 @@
+"""Films of agents at play: whole episodes, as evaluation plays them, with what the agent makes of what it sees."""
+
+from pathlib import Path
+
+import imageio_ffmpeg
+import numpy as np
+import pytest
+from PIL import Image
+
+from engram import D3QN, MFEC, evaluate_policy
+from engram.agents import Agent
+from engram.cli import main
+from engram.lab.pages.video import PANEL, film, neighbours, write_video
+
+
+@pytest.fixture(scope="module")
+def agent() -> Agent:
+    settings = {"capacity": 50, "epsilon_anneal_start_steps": 0, "epsilon_anneal_end_steps": 100}
+    return MFEC("engram/OpenRoom-v0", seed=0, **settings).learn(600)
+
+
+def test_a_film_is_the_first_episode_of_an_evaluation(agent: Agent) -> None:
+    (_, lengths) = evaluate_policy(agent, "engram/OpenRoom-v0", 1, return_episode_rewards=True)
+    plain = list(film(agent, "engram/OpenRoom-v0", seed=agent.seed))
+    told = list(film(agent, "engram/OpenRoom-v0", seed=agent.seed, explain=True))
+    assert len(plain) == len(told) == lengths[0]
+    width = plain[0].shape[1]
+    assert told[0].shape == (len(plain[0]), width + PANEL, 3)
+    np.testing.assert_array_equal(told[5][:, :width], plain[5])
+
+
+def test_the_values_shown_are_those_that_q_is_made_of(agent: Agent) -> None:
+    observation = np.array([3.0, 4.5], np.float32)
+    q = agent.q_values(observation[None])[0]
+    for value, (values, weights) in zip(q, neighbours(agent, observation), strict=True):
+        assert float(values @ weights) == pytest.approx(float(value), rel=1e-5, abs=1e-9)
+    assert neighbours(D3QN("CartPole-v1"), np.zeros(4, np.float32)) == []
+
+
+def test_gif_and_mp4(agent: Agent, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    agent.save(tmp_path / "model.safetensors")
+    words = ["eval", str(tmp_path / "model.safetensors"), "--episodes", "1", "--explain", "--video"]
+    for name in ("room.gif", "room.mp4"):
+        assert main([*words, str(tmp_path / name)]) == 0
+    pictures = int(capsys.readouterr().out.split(" pictures")[0].split()[-1])
+    with Image.open(tmp_path / "room.gif") as gif:
+        assert getattr(gif, "n_frames", 1) <= pictures
+    count, _ = imageio_ffmpeg.count_frames_and_secs(str(tmp_path / "room.mp4"))
+    assert count == pictures
+    assert main([*words, str(tmp_path / "room.avi")]) == 2
+    assert "must be a .gif or an .mp4, got 'room.avi'" in capsys.readouterr().err
+
+
+def test_a_film_of_nothing_is_no_film(tmp_path: Path) -> None:
+    assert write_video(tmp_path / "none.mp4", iter(())) == 0
