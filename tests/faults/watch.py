@@ -11,6 +11,8 @@ from unittest.mock import patch
 
 import safetensors
 
+from engram.files import arrays
+
 WRITING = frozenset({"create", "truncate", "write", "sync", "replace", "make_folder", "sync_folder"})
 
 
