@@ -23,7 +23,7 @@ WRONG = {
     'MFEC("CartPole-v1", kernel="invers")': "kernel",
 }
 GUEST = """
-import os, sys, numpy, numba, torch, warnings, random, signal
+import os, sys, gymnasium, numpy, numba, torch, warnings, random, signal
 def state():
     return (
         torch.get_num_threads(), torch.random.get_rng_state().tolist(), repr(numpy.random.get_state()),
