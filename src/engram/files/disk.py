@@ -10,8 +10,8 @@ from engram.errors import StorageError
 
 
 @contextmanager
-def told(what: str, path: Path) -> Iterator[None]:
-    """Turn the system's error into one that says what could not be done, and that nothing was lost by it."""
+def storage_errors(what: str, path: Path) -> Iterator[None]:
+    """Raise a `StorageError` that says what could not be done to which path, in place of an `OSError`."""
     try:
         yield
     except OSError as error:
@@ -23,7 +23,7 @@ def told(what: str, path: Path) -> Iterator[None]:
 def write_atomically(path: Path, *parts: bytes) -> None:
     """Replace a file by new content such that a reader, or a power cut, sees the old or the new one, whole."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with told("write", path):
+    with storage_errors("write", path):
         make_folder(path.parent)
         try:
             with temporary.open("wb") as file:
@@ -56,11 +56,11 @@ def sync_folder(path: Path) -> None:
 
 def list_files(folder: Path, pattern: str) -> list[Path]:
     """The files of a folder whose names match, in order; a folder that cannot be read is not taken for an empty one."""
-    with told("read", folder):
+    with storage_errors("read", folder):
         return sorted(path for path in folder.iterdir() if fnmatchcase(path.name, pattern))
 
 
 def remove(path: Path) -> None:
     """Delete a file that is no longer needed."""
-    with told("delete", path):
+    with storage_errors("delete", path):
         path.unlink(missing_ok=True)

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from engram.errors import RunFolderError
-from engram.files.disk import make_folder, told
+from engram.files.disk import make_folder, storage_errors
 
 
 class FolderLock:
@@ -22,7 +22,7 @@ class FolderLock:
 
     def __enter__(self) -> Self:
         path = self._folder / "lock"
-        with told("lock", self._folder):
+        with storage_errors("lock", self._folder):
             make_folder(self._folder)
             handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
             try:

@@ -20,7 +20,7 @@ import engram
 from engram.agents import Agent
 from engram.agents.base import MALFORMED
 from engram.errors import EngramError, Interrupted, RunFolderError
-from engram.files.disk import list_files, remove, told, write_atomically
+from engram.files.disk import list_files, remove, storage_errors, write_atomically
 from engram.files.lock import FolderLock
 from engram.runs.checkpoints import Checkpoints
 from engram.runs.log import ProgressLog
@@ -74,7 +74,7 @@ class RunFolder:
     def result(self) -> dict[str, Any] | None:
         """What came out, or None while the run is not finished."""
         try:
-            with told("read", self._result):
+            with storage_errors("read", self._result):
                 return dict(json.loads(self._result.read_text())) if self._result.exists() else None
         except (ValueError, TypeError) as error:
             raise RunFolderError(f"{self._result} cannot be read: {error!r}; delete it to run again") from error
@@ -83,7 +83,7 @@ class RunFolder:
     def config(self) -> dict[str, Any] | None:
         """The run as its file describes it, or None where there is none."""
         try:
-            with told("read", self._config):
+            with storage_errors("read", self._config):
                 return dict(json.loads(self._config.read_text())) if self._config.exists() else None
         except (ValueError, TypeError) as error:
             raise RunFolderError(f"{self._config} cannot be read: {error!r}") from error
@@ -112,7 +112,7 @@ class RunFolder:
 
     def _is_of(self, run: Run) -> bool:
         """Whether the folder is this run's already; otherwise it must be free."""
-        with told("read", self.path):
+        with storage_errors("read", self.path):
             if self._config.exists():
                 theirs = self._config.read_text()
                 if _describes(theirs, run):
