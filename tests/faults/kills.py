@@ -8,9 +8,11 @@ import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from engram.files.lock import HOLDER
 from tests.faults.tally import THREADS, Tally, determined, differing
 
 PATIENCE_SECONDS = 120.0
@@ -59,9 +61,9 @@ def wait_for_lock(process: subprocess.Popen[bytes], folder: Path) -> bool:
     """Wait until the process holds the folder and has claimed it; whether it does."""
     sign, deadline = f'"pid": {process.pid},', time.monotonic() + PATIENCE_SECONDS
     while process.poll() is None and time.monotonic() < deadline:
-        lock = folder / "lock"
-        if lock.exists() and sign in lock.read_text() and (folder / "config.json").exists():
-            return True
+        with suppress(FileNotFoundError):
+            if sign in (folder / HOLDER).read_text() and (folder / "config.json").exists():
+                return True
         time.sleep(0.002)
     return False
 

@@ -19,6 +19,7 @@ import pytest
 from engram.agents.mfec import MFECConfig
 from engram.errors import EngramError, RunFolderError, StorageError
 from engram.files.arrays import read_arrays, write_arrays
+from engram.files.lock import HOLDER, LOCK
 from engram.runs import checkpoints
 from engram.runs.folder import Cadence, RunFolder
 from engram.runs.run import Run
@@ -265,7 +266,8 @@ def a_lock_of_the_dead(root: Path) -> None:
     expected, folder = expected_of(TINY, root), interrupted(TINY, root / "run", at=70)
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    (folder / "lock").write_text(json.dumps({"pid": dead.pid, "host": platform.node()}))
+    (folder / LOCK).touch()
+    (folder / HOLDER).write_text(json.dumps({"pid": dead.pid, "host": platform.node()}))
     assert finish(TINY, folder, CADENCE) == ["going on from step 60"]
     assert not differing(folder, expected)
 

@@ -21,7 +21,7 @@ from engram.agents import Agent
 from engram.agents.base import MALFORMED
 from engram.errors import EngramError, Interrupted, RunFolderError
 from engram.files.disk import list_files, remove, storage_errors, write_atomically
-from engram.files.lock import FolderLock
+from engram.files.lock import LOCK_FILES, FolderLock
 from engram.runs.checkpoints import Checkpoints
 from engram.runs.log import ProgressLog
 from engram.runs.run import Run, run_from_json
@@ -124,7 +124,7 @@ class RunFolder:
             if self.path.exists() and not self.path.is_dir():
                 raise RunFolderError(f"{self.path} is a file; choose a folder with --out")
             if self.path.is_dir() and any(
-                file.suffix != ".part" and file.name != "lock" for file in self.path.iterdir()
+                file.suffix != ".part" and file.name not in LOCK_FILES for file in self.path.iterdir()
             ):
                 raise RunFolderError(f"{self.path} holds files that are not a run; choose another folder with --out")
         return False
