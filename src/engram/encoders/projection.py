@@ -8,12 +8,12 @@ pixel's weights is added. Of an Atari game a few hundred pixels change from one 
 import numpy as np
 
 from engram.compiling import compiled
+from engram.frames import stacked_frames
 from engram.typing import Array, Floats
 
 SCALE = 2**11  # weights are N(0, 1) in steps of 1/2048
 LARGEST_WEIGHT = 2**14  # eight standard deviations; what is further out is cut off
 FLUSH_PIXELS = 2**31 // (255 * LARGEST_WEIGHT) - 1  # whose products 32 bits can sum
-MOST_STACKED = 8  # an image with a longer first axis is no stack of frames
 WORD = 8  # bytes that are compared at once
 
 
@@ -83,7 +83,7 @@ class GaussianProjection:
 
     def __init__(self, shape: tuple[int, ...], key_size: int, rng: np.random.Generator) -> None:
         self.key_size = key_size
-        self._frames = shape[0] if len(shape) == 3 and shape[0] <= MOST_STACKED else 1
+        self._frames = stacked_frames(shape)
         pixels = int(np.prod(shape))
         self._pixels = pixels // self._frames  # of a frame
         self._padding = -self._pixels % WORD
