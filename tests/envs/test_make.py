@@ -14,7 +14,7 @@ from tests.conftest import Corridor
 def test_an_id_makes_new_environments_and_gives_their_spaces() -> None:
     source = EnvSource("CartPole-v1")
     assert (source.name, source.shared) == ("CartPole-v1", False)
-    assert (source.observation_shape, source.observation_dtype) == ((4,), np.float32)
+    assert (source.observation_shape, source.observation_dtype) == ((4,), np.dtype(np.float32))
     assert (source.actions, source.first_action) == (2, 0)
     assert source.make() is not source.make()
 
