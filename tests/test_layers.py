@@ -1,4 +1,4 @@
-"""The layers of the source tree: imports point downwards, nothing is circular, and no two subjects share a file name."""
+"""The layers of the source tree: imports point downwards, none is circular, and file names are unique."""
 
 import ast
 from collections import Counter
