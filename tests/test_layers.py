@@ -13,7 +13,19 @@ SOURCE = Path(__file__).parents[1] / "src" / "engram"
 
 # From the bottom up. A module may import from its own layer and from those before it. `engram` is the package itself.
 LAYERS = (
-    ("errors", "typing", "checks", "compiling", "randomness", "hashing", "devices", "parts", "frames", "machine"),
+    (
+        "errors",
+        "typing",
+        "checks",
+        "compiling",
+        "randomness",
+        "hashing",
+        "devices",
+        "parts",
+        "sources",
+        "frames",
+        "machine",
+    ),
     ("files",),
     ("memory",),
     ("envs", "encoders", "exploration", "networks", "replay"),
