@@ -75,7 +75,7 @@ lock: .venv/release
 	  --output-file requirements/extras.txt pyproject.toml
 
 release-check: .venv/release
-	$(BIN)/python tools/release_check.py
+	$(BIN)/python -m tools.release_check
 
 clean:
 	rm -rf .venv dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis
