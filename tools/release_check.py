@@ -144,7 +144,7 @@ def run(*words: str, cwd: Path | None = None) -> None:
 
 def main() -> int:
     """All checks; 1 if anything must be mended."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draft", action="store_true", help="allow a changelog section without a date")
     draft = parser.parse_args().draft
     problems = check_version(ROOT, draft=draft) + check_locks(ROOT)
