@@ -143,7 +143,14 @@ class EpisodicMemory:
         slots, distances = self._store.find_neighbours(action, queries, wanted)
         return slots.astype(np.int64), distances
 
-    def write(self, action: int, keys: Any, values: Any, *, states: Any = None) -> None:
+    def nearest_distances(self, keys: Any) -> Floats:
+        """d² of every key to the nearest entry of every table, [B, actions]; infinite for an empty table."""
+        found = np.full((len(keys), self.actions), np.inf, np.float32)
+        for action in np.flatnonzero(self._tables.size):
+            found[:, action] = self.find_neighbours(int(action), keys)[1][:, 0]
+        return found
+
+    def write(self, action: int, keys: Any, values: Any, *, states: Any = None, episode_return: Any = np.nan) -> None:
         """Store states in one action's table, in order of time: keys [T, key_size], values [T], states [T].
 
         `states` says which states they are (uint64); by default a hash of each key.

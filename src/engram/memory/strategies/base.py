@@ -1,11 +1,10 @@
 """What a storage strategy is: it sees numbers, never keys or values, and says what becomes of a state."""
 
-from abc import ABC
 from collections.abc import Mapping
-from dataclasses import asdict, is_dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from engram.compiling import compiled
+from engram.parts import Part
 from engram.typing import Doubles, Longs, Whole
 
 APPEND, REPLACE, BLEND = 0, 1, 2
@@ -56,29 +55,18 @@ class Write(NamedTuple):
     lowest_rank: float
 
 
-class Strategy(ABC):
+class Strategy(Part):
     """Decides what is kept when a table is full.
 
     To write your own, derive from this class, say what you need to know, and answer `when_full`. The memory
     itself appends new states while there is room, and updates a state that it has met before in place.
     """
 
-    name: ClassVar[str]  # how files, tables and figures speak of it; the class's name if not given
     numbers: ClassVar[tuple[str, ...]] = ()  # what is remembered of each entry, by name, as float64
     needs_nearest: ClassVar[bool] = False  # fill in Write.nearest, .distance and .nearest_value
     needs_estimate: ClassVar[bool] = False  # fill in Write.estimate
     touches: ClassVar[bool] = False  # reading counts as use: `touched` wants to be told
     clusters: ClassVar[bool] = False  # when full, states met before come to `when_full` too
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if "name" not in vars(cls):
-            cls.name = cls.__name__
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The settings that distinguish this strategy from others of its name."""
-        return asdict(self) if is_dataclass(self) else {}
 
     def decide(self, write: Write, numbers: Numbers) -> Decision:
         """Answer one new state: `append()`, `replace(slot)` or `blend(slot, weight)`."""
@@ -96,13 +84,6 @@ class Strategy(ABC):
 
     def touched(self, slots: Longs, clock: int, numbers: Numbers) -> None:
         """Note the entries that a query just read."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Whatever the strategy itself must remember, as plain data (a generator's state, say)."""
-        return {}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take back what `state_dict` gave."""
 
 
 class BuiltIn(Strategy):
