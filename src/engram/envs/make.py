@@ -1,6 +1,5 @@
 """Environments from an id, a Gymnasium environment, or a function that makes one."""
 
-import difflib
 import json
 from collections.abc import Callable
 from importlib import import_module
@@ -10,6 +9,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from engram import checks
 from engram.envs.atari import OPTIONS, AtariGame, is_game
 from engram.errors import InvalidInputError
 
@@ -127,11 +127,10 @@ def make_by_id(name: str, *, render_mode: str | None = None) -> Env:
     try:
         return gymnasium.make(plain, render_mode=render_mode, **options)
     except gymnasium.error.UnregisteredEnv as error:
-        close = difflib.get_close_matches(plain, gymnasium.registry, n=1)
-        hint = f"did you mean {close[0]!r}? Otherwise " if close else ""
+        hint = checks.nearest(plain, gymnasium.registry)
         raise InvalidInputError(
-            f"unknown environment id {name!r}; {hint}"
-            "register it with gymnasium.register, or pass the environment or a function that makes it from Python"
+            f"unknown environment id {name!r}; {hint}{'Otherwise ' if hint else ''}register it with gymnasium.register, "
+            "or pass the environment or a function that makes it from Python"
         ) from error
     except (gymnasium.error.Error, ImportError, TypeError) as error:
         raise InvalidInputError(f"cannot make environment {name!r}: {error}") from error
