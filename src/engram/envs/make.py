@@ -127,10 +127,10 @@ def make_by_id(name: str, *, render_mode: str | None = None) -> Env:
     try:
         return gymnasium.make(plain, render_mode=render_mode, **options)
     except gymnasium.error.UnregisteredEnv as error:
-        hint = checks.nearest(plain, gymnasium.registry)
+        close = checks.nearest(plain, gymnasium.registry)
         raise InvalidInputError(
-            f"unknown environment id {name!r}; {hint}{'Otherwise ' if hint else ''}register it with gymnasium.register, "
-            "or pass the environment or a function that makes it from Python"
+            f"unknown environment id {name!r}; {close}{'Otherwise ' if close else ''}register it "
+            "(gymnasium.register), or pass the environment or a function that makes it from Python"
         ) from error
     except (gymnasium.error.Error, ImportError, TypeError) as error:
         raise InvalidInputError(f"cannot make environment {name!r}: {error}") from error
