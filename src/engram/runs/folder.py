@@ -96,21 +96,21 @@ class RunFolder:
             raise RunFolderError(f"{self.path} holds no run; train one: engram train mfec --out {self.path}")
         try:
             return run_from_json(config, given)
-        except EngramError as error:
-            raise type(error)(f"{error}{self.how_to(config)}") from error
+        except EngramError:
+            raise
         except (ValueError, KeyError, TypeError) as error:
             raise RunFolderError(f"{self._config} cannot be read: {error!r}") from error
 
-    @staticmethod
-    def options(foreign: Mapping[str, str]) -> str:
-        """The options that name what is not Engram's own, to be put behind a command."""
-        return "".join(f" --{name} {shlex.quote(spec)}" for name, spec in foreign.items())
-
-    def how_to(self, config: Mapping[str, Any]) -> str:
-        """The options that have to be given, if the config's author wrote them down."""
-        foreign = config.get("foreign", {})
+    def foreign(self) -> dict[str, str]:
+        """What the run was made with that is not Engram's own, by option, as its config notes it."""
+        foreign = (self.config or {}).get("foreign")
         plain = isinstance(foreign, dict) and all(isinstance(each, str) for pair in foreign.items() for each in pair)
-        return f"; add to the command:{self.options(foreign)}" if foreign and plain else ""
+        return dict(foreign) if foreign and plain else {}
+
+    def command(self, words: str, foreign: Mapping[str, str]) -> str:
+        """A whole command about this folder, with the options that name what is not Engram's own."""
+        options = "".join(f" --{name} {shlex.quote(spec)}" for name, spec in foreign.items())
+        return f"{words} {shlex.quote(str(self.path))}{options}"
 
     def evaluations(self) -> Iterator[dict[str, Any]]:
         """The evaluations logged so far, in order of time."""
@@ -179,7 +179,7 @@ class RunFolder:
                         if stop.signal is not None and event.step < run.steps:
                             raise Interrupted(
                                 f"stopped at step {event.step:,}, with everything saved; "
-                                f"go on with: engram train --resume {self.path}{self.options(run.foreign())}",
+                                f"go on with: {self.command('engram train --resume', run.foreign())}",
                                 stop.signal,
                             )
                 log.position()
