@@ -21,8 +21,8 @@ import engram
 from engram.agents import Agent
 from engram.agents.model_file import MALFORMED
 from engram.errors import EngramError, Interrupted, RunFolderError
-from engram.files.disk import list_files, remove, told, write_atomically
-from engram.files.lock import FolderLock
+from engram.files.disk import list_files, remove, storage_errors, write_atomically
+from engram.files.lock import LOCK_FILES, FolderLock
 from engram.runs.checkpoints import Checkpoints
 from engram.runs.log import ProgressLog
 from engram.runs.run import Run, run_from_json
@@ -75,7 +75,7 @@ class RunFolder:
     def result(self) -> dict[str, Any] | None:
         """What came out, or None while the run is not finished."""
         try:
-            with told("read", self._result):
+            with storage_errors("read", self._result):
                 return dict(json.loads(self._result.read_text())) if self._result.exists() else None
         except (ValueError, TypeError) as error:
             raise RunFolderError(f"{self._result} cannot be read: {error!r}; delete it to run again") from error
@@ -84,7 +84,7 @@ class RunFolder:
     def config(self) -> dict[str, Any] | None:
         """The run as its file describes it, or None where there is none."""
         try:
-            with told("read", self._config):
+            with storage_errors("read", self._config):
                 return dict(json.loads(self._config.read_text())) if self._config.exists() else None
         except (ValueError, TypeError) as error:
             raise RunFolderError(f"{self._config} cannot be read: {error!r}") from error
@@ -126,7 +126,7 @@ class RunFolder:
 
     def _is_of(self, run: Run) -> bool:
         """Whether the folder is this run's already; otherwise it must be free."""
-        with told("read", self.path):
+        with storage_errors("read", self.path):
             if self._config.exists():
                 theirs = self._config.read_text()
                 if _describes(theirs, run):
@@ -138,7 +138,7 @@ class RunFolder:
             if self.path.exists() and not self.path.is_dir():
                 raise RunFolderError(f"{self.path} is a file; choose a folder with --out")
             if self.path.is_dir() and any(
-                file.suffix != ".part" and file.name != "lock" for file in self.path.iterdir()
+                file.suffix != ".part" and file.name not in LOCK_FILES for file in self.path.iterdir()
             ):
                 raise RunFolderError(f"{self.path} holds files that are not a run; choose another folder with --out")
         return False
