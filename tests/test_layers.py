@@ -25,6 +25,7 @@ LAYERS = (
         "sources",
         "frames",
         "machine",
+        "version",
     ),
     ("files",),
     ("memory",),
@@ -43,9 +44,6 @@ LEVELS = {name: level for level, names in enumerate(LAYERS) for name in names}
 # Imports that point upwards although they should not: (module, imported module). Each needs a reason.
 KNOWN: frozenset[tuple[str, str]] = frozenset(
     {
-        # `engram.__version__` is read from the package itself; a low module for it would do.
-        ("engram.cli", "engram"),
-        ("engram.runs.folder", "engram"),
         # The laboratory still knows the paper.
         ("engram.lab.grid", "engram.paper.presets"),
         ("engram.lab.pages.cells", "engram.paper.published"),

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from engram import envs as _envs  # noqa: F401 (which registers the rooms and games with Gymnasium)
+from engram.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from engram.agents import Agent as Agent
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from engram.networks import Network as Network
     from engram.parts import Spaces as Spaces
     from engram.training.evaluation import evaluate_policy as evaluate_policy
-
-__version__ = "0.1.0"
 
 _HOMES = {  # public name → module; imported when it is asked for, as some need an extra
     "Agent": "engram.agents",

@@ -8,9 +8,9 @@ from importlib import import_module
 from rich.console import Console
 from rich.markup import escape
 
-import engram
 from engram import checks
 from engram.errors import EngramError, Interrupted, InvalidInputError
+from engram.version import __version__
 
 HELP = """usage: engram [-h] [--version] COMMAND …
 
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(HELP, end="")
         return 0
     if words[0] == "--version":
-        print(f"engram {engram.__version__}")
+        print(f"engram {__version__}")
         return 0
     complain = Console(stderr=True, highlight=False, soft_wrap=True)
     try:

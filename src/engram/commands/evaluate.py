@@ -11,7 +11,7 @@ from rich.console import Console
 
 from engram.agents import Agent
 from engram.agents.load import load
-from engram.commands.parts import GivenAgain, whole_command
+from engram.commands.part_options import GivenAgain, whole_command
 from engram.runs.folder import RunFolder
 from engram.training.evaluation import evaluate_policy
 

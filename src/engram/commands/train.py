@@ -12,7 +12,7 @@ from rich.markup import escape
 from engram import checks
 from engram.agents import Agent, find_agent
 from engram.agents.config import part_settings
-from engram.commands.parts import PART_OPTIONS, GivenAgain, whole_command
+from engram.commands.part_options import PART_OPTIONS, GivenAgain, whole_command
 from engram.errors import InvalidInputError
 from engram.paper.presets import FAMILIES, Family, preset
 from engram.runs.folder import Cadence, RunFolder

@@ -17,7 +17,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
-import engram
 from engram.agents import Agent
 from engram.agents.model_file import MALFORMED
 from engram.errors import EngramError, Interrupted, RunFolderError
@@ -28,6 +27,7 @@ from engram.runs.log import ProgressLog
 from engram.runs.run import Run, run_from_json
 from engram.runs.stopping import StopRequest
 from engram.training.events import Event, Step
+from engram.version import __version__
 
 LAST_EVALUATIONS = 10  # a run's score is the mean of this many, as in the paper
 
@@ -258,7 +258,7 @@ def machine() -> dict[str, Any]:
     """The system, and the versions of what changes results."""
     packages = ["gymnasium", "numba", "numpy", "safetensors"]
     packages += [name for name in ("torch", "ale_py") if name in sys.modules]
-    versions = {"engram-rl": engram.__version__} | {package: version(package) for package in packages}
+    versions = {"engram-rl": __version__} | {package: version(package) for package in packages}
     return {"platform": platform.platform(), "python": platform.python_version(), "versions": versions}
 
 
