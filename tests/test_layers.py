@@ -68,7 +68,8 @@ PATTERNS = (
 KNOWN_NAMES: frozenset[str] = frozenset(
     {
         "atari.py",  # environments, and claims of the paper about them
-        "rooms.py",  # the same
+        "parts.py",  # of agents, and the options of commands that name them
+        "rooms.py",  # environments, and claims of the paper about them
         "study.py",  # the command, and the page of a study
         "tables.py",  # of a memory, and of a report
     }
