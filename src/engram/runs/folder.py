@@ -26,7 +26,7 @@ from engram.runs.checkpoints import Checkpoints
 from engram.runs.log import ProgressLog
 from engram.runs.run import Run, run_from_json
 from engram.runs.stopping import StopRequest
-from engram.training.events import Event, Step
+from engram.training.events import Event, Step, mean_of
 from engram.version import __version__
 
 LAST_EVALUATIONS = 10  # a run's score is the mean of this many, as in the paper
@@ -216,7 +216,7 @@ class RunFolder:
 def _result(agent: Agent, scores: list[float]) -> dict[str, Any]:
     last = scores[-LAST_EVALUATIONS:]
     result: dict[str, Any] = {
-        "score": sum(last) / len(last) if last else None,  # mean of the last ten evaluations
+        "score": mean_of(last) if last else None,  # mean of the last ten evaluations
         "evaluations": len(scores),
         "steps": agent.steps,
         "episodes": agent.loop.episode,

@@ -10,7 +10,7 @@ from xxhash import xxh3_128
 
 from engram.errors import StorageError
 from engram.files.disk import storage_errors
-from engram.training.events import EpisodeEnd, Evaluation, Event
+from engram.training.events import EpisodeEnd, Evaluation, Event, mean_of
 
 
 class ProgressLog:
@@ -41,7 +41,7 @@ class ProgressLog:
         for line in content.splitlines():
             entry = json.loads(line)
             if entry["event"] == "evaluation":
-                self.scores.append(sum(entry["returns"]) / len(entry["returns"]))
+                self.scores.append(mean_of(entry["returns"]))
 
     def __enter__(self) -> Self:
         return self
