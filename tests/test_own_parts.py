@@ -32,12 +32,11 @@ class Case:
     @property
     def source(self) -> str:
         """Its code, without the lines that use it."""
-        blocks = BLOCK.findall((DOCS / self.document).read_text())
-        block = next(block for block in blocks if f"class {self.class_name}(" in block)
-        used = re.search(
-            r"^\w+.* = \w+\(.*\n|^for |^print", block[block.index(f"class {self.class_name}(") :], re.MULTILINE
-        )
-        return block[: block.index(used[0])] if used else block
+        text = (DOCS / self.document).read_text()
+        block = next(found[1] for found in BLOCK.finditer(text) if f"class {self.class_name}(" in found[1])
+        begin = block.index(f"class {self.class_name}(")
+        used = re.search(r"^(agent|memory) = |^for |^print", block[begin:], re.MULTILINE)
+        return block[: begin + used.start()] if used else block
 
 
 CASES = {
@@ -107,9 +106,10 @@ def test_resumed_it_ends_as_if_nothing_had_happened(case: Case, monkeypatch: pyt
         if step >= 600:
             raise SystemExit(137)
 
-    with monkeypatch.context() as patched, pytest.raises(SystemExit):
+    with monkeypatch.context() as patched:
         patched.setattr(Checkpoints, "save", killed)
-        main(train(case, "halved"))
+        with pytest.raises(SystemExit):
+            main(train(case, "halved"))
     assert main(["train", "--resume", "halved", "--no-progress", *case.options]) == 0
     for name in ("config.json", "progress.jsonl", "result.json", "model.safetensors"):
         assert Path("halved", name).read_bytes() == Path("whole", name).read_bytes(), name
