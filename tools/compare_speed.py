@@ -1,7 +1,7 @@
 """Is one state of the sources slower than another? `python -m tools.compare_speed OLD_SRC NEW_SRC`.
 
-Both are measured in turn, round by round, each time in a fresh process with one thread, so that whatever else the machine
-does falls on both. A ratio is the median over rounds of new speed over old speed; below 0.95 is worth a look.
+Both are measured in turn, round by round, each time in a fresh process with one thread, so that whatever else the
+machine does falls on both. A ratio is the median over rounds of new speed over old speed; below 0.95 is worth a look.
 """
 
 import json
@@ -42,7 +42,7 @@ def writing(strategy):
     for some, each in zip(keys, values):
         made.write(0, some, each)
     return len(keys) / (time.perf_counter() - begin)
-found = {f"mfec {strategy} 500": training(MFEC, 12000, strategy=strategy, capacity=500) for strategy in ("lru", "dkm", "sur")}
+found = {f"mfec {name} 500": training(MFEC, 12000, strategy=name, capacity=500) for name in ("lru", "dkm", "sur")}
 found["mfec lru 5000"] = training(MFEC, 12000, strategy="lru", capacity=5000)
 found["nec lru 500"] = training(NEC, 2000, strategy="lru", capacity=500)
 found["d3qn"] = training(D3QN, 3000, learning_start_steps=1000)

@@ -1,6 +1,6 @@
 """How many functions of Engram one greedy step of MFEC on CartPole goes through: `python -m tools.count_calls`.
 
-Counted with `sys.setprofile`, which sees calls of Python functions and not what is compiled. Each function counts once.
+Counted with `sys.setprofile`; each function counts once, and compiled kernels do not count.
 """
 
 import sys
@@ -18,11 +18,14 @@ class Calls:
 
     def __init__(self) -> None:
         self.functions: set[tuple[str, str]] = set()
+        modules = [module for name, module in sys.modules.items() if name.startswith("engram.")]
+        kernels = [each.py_func for module in modules for each in vars(module).values() if hasattr(each, "py_func")]
+        self._kernels = {kernel.__code__ for kernel in kernels}
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
         """Take in an event of the profiler."""
         code = frame.f_code
-        if event == "call" and code.co_filename.startswith(SOURCE):
+        if event == "call" and code.co_filename.startswith(SOURCE) and code not in self._kernels:
             self.functions.add((code.co_filename.removeprefix(SOURCE).lstrip("/"), code.co_qualname))
 
     def __enter__(self) -> "Calls":
