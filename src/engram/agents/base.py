@@ -145,6 +145,8 @@ class Agent(ABC):
             for event in self.events(steps):
                 for callback in callbacks:
                     callback(event)
+            if self.source.shared and self._env is not None:
+                self._env_fingerprint, self._env_moved = fingerprint(self._env), False
             return self
         from engram.training.progress import ProgressBar  # noqa: PLC0415 (rich draws from Python's generator on import)
 
@@ -154,7 +156,8 @@ class Agent(ABC):
     def events(self, total_timesteps: int) -> Iterator[Event]:
         """Learn as `learn` does, as a generator: one step at a time, at the caller's pace."""
         env = self._environment()
-        yield from play(
+        self._env_fingerprint = None
+        return play(
             self,
             env,
             self.loop,
@@ -162,8 +165,6 @@ class Agent(ABC):
             shape=self.source.observation_shape,
             first_action=self.source.first_action,
         )
-        if self.source.shared:
-            self._env_fingerprint, self._env_moved = fingerprint(env), False
 
     def predict(
         self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True

@@ -119,19 +119,17 @@ class Waiting:
         self.episodes: list[Finished] = []  # with observations in the place of keys
 
     def encode(self, encoder: Encodes, observation: Array, unfinished: Episode, memory: EpisodicMemory) -> Any:
-        """The key of a training step's observation, [1, key_size]; the observation itself, [1, …], before keys settle.
+        """An observation while keys have not settled, [1, …]; in the step in which they do, its key, [1, key_size].
 
         In the step in which the encoder settles, all that waited is encoded and written.
         """
-        was_settled = encoder.settled
         encoder.update(observation)
         if not encoder.settled:
             return np.array(observation[None])
-        if not was_settled:
-            for waited in self.episodes:
-                waited._replace(keys=encoder(waited.keys)).write_to(memory)
-            self.episodes = []
-            unfinished.keys = [encoder(seen[None])[0] for seen in unfinished.keys]
+        for waited in self.episodes:
+            waited._replace(keys=encoder(waited.keys)).write_to(memory)
+        self.episodes = []
+        unfinished.keys = [encoder(seen[None])[0] for seen in unfinished.keys]
         return encoder(observation[None])
 
     def write(self, finished: Finished, encoder: Encodes, memory: EpisodicMemory) -> None:
