@@ -7,7 +7,8 @@ from typing import Any, Literal, Self
 from engram import checks
 from engram.encoders import ENCODERS, Encoder
 from engram.errors import InvalidInputError
-from engram.exploration import EXPLORATIONS, EpsilonGreedy, Exploration
+from engram.exploration import EXPLORATIONS, Exploration
+from engram.exploration.epsilon_greedy import EpsilonGreedy
 from engram.memory.strategies import STRATEGIES
 from engram.networks import NETWORKS
 from engram.parts import Family, Part
@@ -23,8 +24,8 @@ class AgentConfig:
 
     seed: int = 0  # one seed determines everything that is random
     discount: float = 0.99  # λ, what a reward is worth one step later
-    encoder: str | Encoder | None = None  # observations to keys: identity, projection, scaled, dct, frozen; None: usual
-    exploration: str | Exploration | None = None  # epsilon-greedy, boltzmann, mellowmax, novelty; None: by epsilon_…
+    encoder: str | Encoder | None = None  # a name such as scaled, or module:Class; None: the usual one
+    exploration: str | Exploration | None = None  # a name such as novelty, or module:Class; None: ε-greedy, as below
     epsilon_initial: float = 1.0  # probability of a random action at the start
     epsilon_final: float = 5e-3  # probability of a random action at the end
     epsilon_anneal_start_steps: int = 5_000  # step from which that probability falls in a straight line

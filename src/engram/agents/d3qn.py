@@ -25,7 +25,7 @@ from engram.typing import Array, Floats
 class D3QNConfig(AgentConfig):
     """Hyperparameters of D3QN. The defaults are those of the paper's Table 6 for classic control."""
 
-    network: str | Network | None = None  # encoded observations to features: mlp, convolutional; None: the paper's
+    network: str | Network | None = None  # that makes the features: a name, or module:Class; None: the paper's
     replay_size: int = 100_000  # transitions to draw from
     learning_rate: float = 25e-5  # of RMSprop
     rmsprop_decay: float = 0.95  # of the average of squared gradients; the paper calls it momentum

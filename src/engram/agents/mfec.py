@@ -10,7 +10,9 @@ from engram.agents.base import Agent
 from engram.agents.config import AgentConfig
 from engram.agents.episode import Episode, Waiting
 from engram.agents.settings import takes
-from engram.encoders import ENCODERS, Encoder, Identity, Projection
+from engram.encoders import ENCODERS, Encoder
+from engram.encoders.identity import Identity
+from engram.encoders.projection import Projection
 from engram.envs import EnvLike
 from engram.exploration import View
 from engram.hashing import state_of
@@ -25,7 +27,7 @@ from engram.typing import Array, Floats
 class MFECConfig(AgentConfig):
     """Hyperparameters of MFEC. The defaults are those of the paper's Table 4; the paper varies the first two."""
 
-    strategy: str | Strategy = "lru"  # what is forgotten: lru, rew, sur, kmeans, dkm, fading; options: dkm:decay=0.3
+    strategy: str | Strategy = "lru"  # what is forgotten: a name such as lru or dkm:decay=0.3, or module:Class
     capacity: int = 10_000  # entries per action
     neighbours: int = 11  # k, entries that a read averages over
     kernel: Literal["inverse", "mean"] = "inverse"  # weights 1/(d² + δ), or equal weights

@@ -29,8 +29,8 @@ from engram.typing import Array, Doubles, Floats
 class NECConfig(AgentConfig):
     """Hyperparameters of NEC. The defaults are those of the paper's Table 5 for classic control and rooms."""
 
-    strategy: str | Strategy = "lru"  # what is forgotten: lru, rew, sur, kmeans, dkm, fading; options: dkm:decay=0.3
-    network: str | Network | None = None  # encoded observations to keys: mlp, convolutional; None: the paper's
+    strategy: str | Strategy = "lru"  # what is forgotten: a name such as lru or dkm:decay=0.3, or module:Class
+    network: str | Network | None = None  # that makes the keys: a name, or module:Class; None: the paper's
     capacity: int = 10_000  # entries per action
     neighbours: int = 11  # k, entries that a read averages over
     delta: float = 1e-3  # δ of the weights 1/(d² + δ)

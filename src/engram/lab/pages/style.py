@@ -48,7 +48,7 @@ def label(strategy: Mapping[str, Any]) -> str:
     """What tables and figures call a strategy, given as in a run's config: `{"name": "dkm", "decay": 0.1}`."""
     name = strategy["name"]
     built_in = name in STRATEGIES.built_in and "source" not in strategy
-    usual = STRATEGIES.built_in_class(name)().options if built_in else {}
+    usual = STRATEGIES.built_in[name]().options if built_in else {}
     options = {key: value for key, value in strategy.items() if key not in ("name", "source")}
     unusual = [f"{key} {_number(value)}" for key, value in options.items() if usual.get(key) != value]
     return ", ".join([LABELS[name] if built_in else name, *unusual])
