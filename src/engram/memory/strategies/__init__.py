@@ -4,16 +4,9 @@ import difflib
 from dataclasses import fields
 
 from engram.errors import InvalidInputError
-from engram.memory.strategies.base import (
-    BuiltIn,
-    Decision,
-    Numbers,
-    Strategy,
-    Write,
-    append,
-    blend,
-    replace,
-)
+from engram.memory.strategies.base import Neighbourhood, Numbers, Strategy, Touch, Write
+from engram.memory.strategies.compiled import CompiledStrategy
+from engram.memory.strategies.decisions import Decision, append, blend, discard, replace
 from engram.memory.strategies.dkm import DynamicKMeans
 from engram.memory.strategies.fading import FadingKMeans
 from engram.memory.strategies.kmeans import KMeans
@@ -21,7 +14,7 @@ from engram.memory.strategies.lru import LeastRecentlyUsed
 from engram.memory.strategies.rew import MaximiseRewards
 from engram.memory.strategies.sur import MaximiseSurprise
 
-STRATEGIES: dict[str, type[BuiltIn]] = {
+STRATEGIES: dict[str, type[CompiledStrategy]] = {
     strategy.name: strategy
     for strategy in (LeastRecentlyUsed, MaximiseRewards, MaximiseSurprise, KMeans, DynamicKMeans, FadingKMeans)
 }
@@ -30,7 +23,7 @@ ALIASES = {"km": "kmeans"}  # the paper's kM
 
 __all__ = [
     "STRATEGIES",
-    "BuiltIn",
+    "CompiledStrategy",
     "Decision",
     "DynamicKMeans",
     "FadingKMeans",
@@ -38,11 +31,14 @@ __all__ = [
     "LeastRecentlyUsed",
     "MaximiseRewards",
     "MaximiseSurprise",
+    "Neighbourhood",
     "Numbers",
     "Strategy",
+    "Touch",
     "Write",
     "append",
     "blend",
+    "discard",
     "get_strategy",
     "replace",
 ]

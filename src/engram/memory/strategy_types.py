@@ -1,0 +1,193 @@
+"""Compiled strategies as numba sees them: every class is a type, and a kernel that is called with one uses its rules.
+
+A kernel takes a strategy as an argument like any other and calls its rules as methods. numba compiles the kernel once for
+each type of strategy and keeps it on disk under the types of its arguments. A strategy's type is a class of Engram's with
+two strings, the name of the strategy's class and a digest of its rules: so a kernel on disk is found by any process, is not
+found when a rule was edited, and the index of the files can be read where the strategy's module is unknown.
+"""
+
+import inspect
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, cast
+
+import numba
+from numba.core import cgutils, errors, types
+from numba.core.imputils import impl_ret_new_ref, lower_builtin, lower_getattr_generic
+from numba.core.typing.templates import AbstractTemplate, AttributeTemplate
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    models,
+    register_model,
+    typeof_impl,
+    unbox,
+)
+
+from engram.errors import InvalidInputError
+from engram.memory.strategies.base import Strategy
+from engram.memory.strategies.code_digest import digest_of_class
+from engram.memory.strategies.compiled import RULES, CompiledStrategy
+
+NEEDS = {False: 0, "full": 1, True: 2}  # what kernels see of a need
+FLAGS = ("clusters", "touches")
+ASKED = ("needs_nearest", "needs_neighbours", "needs_estimate")
+LAYOUT = ("numbers", "table_numbers", "order", "constants")
+
+_classes: dict[str, type[CompiledStrategy]] = {}  # by identity: name and digest
+_methods: set[str] = set()  # names that kernels can call
+_rules: dict[tuple[str, str], Callable[..., Any]] = {}  # by identity and name
+
+
+class StrategyType(types.Type):  # type: ignore[misc]
+    """The type of a compiled strategy: the name of its class, a digest of its rules, and the fields of an instance."""
+
+    def __init__(self, identity: str, members: tuple[tuple[str, str], ...]) -> None:
+        self.identity, self.members = identity, members
+        super().__init__(name=f"strategy {identity} {members}")
+
+
+def type_of_class(cls: type[CompiledStrategy]) -> StrategyType:
+    """The type of a strategy's instances."""
+    known = vars(cls).get("_strategy_type")
+    if known is not None:
+        return cast(StrategyType, known)
+    if cls.decide is Strategy.decide and cls.when_full is Strategy.when_full:
+        raise InvalidInputError(f"{cls.name} must define when_full(write, numbers)")
+    members = cls.fields_for_rules()
+    digest = digest_of_class(cls, RULES, (*LAYOUT, *FLAGS, *ASKED))
+    found = StrategyType(f"{cls.__module__}.{cls.__qualname__}:{digest}", members)
+    _classes[found.identity] = cls
+    for name in dir(cls):
+        if not name.startswith("__") and inspect.isfunction(inspect.getattr_static(cls, name)):
+            _let_kernels_call(name)
+    cls._strategy_type = found  # type: ignore[attr-defined]
+    return found
+
+
+def class_of(strategy: StrategyType) -> type[CompiledStrategy]:
+    """The class of which a type is; it is known before anything is compiled for it."""
+    return _classes[strategy.identity]
+
+
+def _let_kernels_call(name: str) -> None:
+    """Let kernels call methods of this name: each strategy's own."""
+    if name in _methods:
+        return
+    _methods.add(name)
+
+    @lower_builtin((StrategyType, name), StrategyType, types.VarArg(types.Any))  # type: ignore[untyped-decorator]
+    def call(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        rule = context.get_function(_rule_type(signature.args[0], name), signature)
+        context.add_linking_libs(getattr(rule, "libs", ()))
+        return impl_ret_new_ref(context, builder, signature.return_type, rule(builder, args))
+
+
+def _rule_type(strategy: StrategyType, name: str) -> types.Dispatcher:
+    """A rule of a strategy as a function that kernels can call.
+
+    numba takes it to be a function of this file, so that a kernel on disk names no other module.
+    """
+    if (strategy.identity, name) not in _rules:
+        rule = inspect.getattr_static(class_of(strategy), name)
+        ours = FunctionType(rule.__code__, rule.__globals__, name, rule.__defaults__, rule.__closure__)
+        ours.__module__, ours.__qualname__ = __name__, rule.__qualname__
+        _rules[strategy.identity, name] = numba.njit(nogil=True, error_model="numpy")(ours)
+    return types.Dispatcher(_rules[strategy.identity, name])
+
+
+@typeof_impl.register(CompiledStrategy)
+def _typeof(strategy: CompiledStrategy, context: Any) -> StrategyType:
+    return type_of_class(type(strategy))
+
+
+@register_model(StrategyType)
+class _StrategyModel(models.StructModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, strategy: StrategyType) -> None:
+        super().__init__(manager, strategy, [(name, getattr(types, kind)) for name, kind in strategy.members])
+
+
+@unbox(StrategyType)
+def _unbox(strategy: StrategyType, instance: Any, c: Any) -> NativeValue:
+    """Copy the fields of an instance."""
+    struct = cgutils.create_struct_proxy(strategy)(c.context, c.builder)
+    failed = cgutils.false_bit
+    for name, kind in strategy.members:
+        attribute = c.pyapi.object_getattr_string(instance, name)
+        native = c.unbox(getattr(types, kind), attribute)
+        setattr(struct, name, native.value)
+        failed = c.builder.or_(failed, native.is_error)
+        c.pyapi.decref(attribute)
+    return NativeValue(struct._getvalue(), is_error=failed)
+
+
+@infer_getattr
+class _Attributes(AttributeTemplate):  # type: ignore[misc]
+    """What rules and kernels may use of a strategy: the fields of an instance, numbers of its class, and methods."""
+
+    key = StrategyType
+
+    def generic_resolve(self, strategy: StrategyType, name: str) -> Any:
+        kind = dict(strategy.members).get(name)
+        if kind is not None:
+            return getattr(types, kind)
+        if inspect.isfunction(inspect.getattr_static(class_of(strategy), name, None)):
+            return _method(strategy, name)
+        value = _class_number(strategy, name)
+        return None if value is None else numba.typeof(value)
+
+
+def _method(strategy: StrategyType, name: str) -> types.BoundFunction:
+    """A method of a strategy, as an attribute to be called."""
+
+    class Method(AbstractTemplate):  # type: ignore[misc]
+        key = (StrategyType, name)
+
+        def generic(self, args: Any, kws: Any) -> Any:
+            rule = _rule_type(strategy, name)
+            return rule.get_call_type(self.context, (strategy, *args), kws).as_method()
+
+    return types.BoundFunction(Method, strategy)
+
+
+@lower_getattr_generic(StrategyType)  # type: ignore[untyped-decorator]
+def _get_attribute(context: Any, builder: Any, strategy: StrategyType, value: Any, name: str) -> Any:
+    if name in dict(strategy.members):
+        return getattr(cgutils.create_struct_proxy(strategy)(context, builder, value=value), name)
+    number = _class_number(strategy, name)
+    return context.get_constant(numba.typeof(number), number)
+
+
+def _class_number(strategy: StrategyType, name: str) -> float | None:
+    """A number that is an attribute of a strategy's class; None if it has no such number."""
+    value = getattr(class_of(strategy), name, None)
+    if name in ASKED:
+        return NEEDS[value]  # type: ignore[index]
+    return value if isinstance(value, bool | int | float) else None
+
+
+class Kernel:
+    """A kernel for arguments of the types with which it is called first: it skips numba's look at the types."""
+
+    def __init__(self, kernel: Callable[..., Any]) -> None:
+        self.kernel: Any = kernel
+        self.entry: Callable[..., Any] | None = None
+
+    def __call__(self, *args: Any) -> Any:
+        if self.entry is None:
+            self.entry = self.compile(args)
+        return self.entry(*args)
+
+    def compile(self, args: tuple[Any, ...]) -> Callable[..., Any]:
+        """The machine code for arguments of these types."""
+        try:
+            entry: Callable[..., Any] = self.kernel.compile(tuple(numba.typeof(arg) for arg in args))
+        except errors.NumbaError as error:
+            names = [type(arg).__name__ for arg in args if isinstance(arg, CompiledStrategy)]
+            if not names:
+                raise
+            raise InvalidInputError(
+                f"the rules of {names[0]} cannot be compiled; use numbers, arrays, loops and the functions of math and "
+                f"NumPy that numba knows, or derive from Strategy to run them in plain Python. numba says:\n{error}"
+            ) from error
+        return entry
