@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from engram import checks
-from engram.agents.mfec import MFECConfig
+from engram.agents.mfec import MFEC, MFECConfig
 from engram.errors import EngramError, Interrupted
 from engram.files.disk import write_atomically
 from engram.lab.pages import page
@@ -58,7 +58,7 @@ class Demo:
         for seed in range(self.seeds):
             for strategy in STRATEGIES:
                 settings = MFECConfig(strategy=strategy, capacity=self.capacity, seed=seed)
-                run = Run("mfec", ENV, settings, self.steps, EVALUATION_INTERVAL_STEPS)
+                run = Run(MFEC, ENV, settings, self.steps, EVALUATION_INTERVAL_STEPS)
                 runs.setdefault(strategy_label(run), []).append(run)
         return runs
 

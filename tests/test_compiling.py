@@ -1,41 +1,67 @@
-"""Kernels are never older than the sources that they were made of."""
+"""Kernels are never older than the sources that they were made of, and never another user's."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import engram.compiling
-from engram.compiling import clear_stale, stamp_of
+from engram.compiling import PACKAGE, cache_folder, source_digest
+
+WRITE = """
+import numpy as np, numba
+before = {name: getattr(numba.config, name) for name in dir(numba.config) if name.isupper()}
+from engram.memory import hash_index
+buckets = np.zeros(8, np.int32)
+print(int(hash_index.home(buckets, np.uint64(3))), hash_index.home.stats.cache_hits.total())
+assert before == {name: getattr(numba.config, name) for name in before}
+"""
 
 
-def test_a_change_in_any_source_clears_all_kernels(tmp_path: Path) -> None:
-    cache = tmp_path / "memory" / "__pycache__"
-    cache.mkdir(parents=True)
-    source = tmp_path / "strategies.py"
-    source.write_text("a = 1")
-    kernels = [cache / f"write.{suffix}" for suffix in ("nbi", "1.nbc")]
-
-    def keep() -> None:
-        for kernel in kernels:
-            kernel.touch()
-
-    keep()
-    assert clear_stale(tmp_path)
-    assert not any(kernel.exists() for kernel in kernels)
-    keep()
-    assert not clear_stale(tmp_path)
-    assert all(kernel.exists() for kernel in kernels)
-    os.utime(source, ns=(1, 1))
-    assert clear_stale(tmp_path)
-    assert not any(kernel.exists() for kernel in kernels)
+def run(code: str, root: Path, **environment: str) -> list[str]:
+    """What a fresh process prints that imports Engram from a folder."""
+    everything = {**os.environ, "PYTHONPATH": str(root), **environment}
+    done = subprocess.run([sys.executable, "-c", code], env=everything, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
 
 
-def test_kernels_kept_elsewhere_have_a_folder_for_each_state_of_the_sources(tmp_path: Path) -> None:
-    """numba would take an old one for a new one there."""
-    code = "import engram.compiling, numba; print(numba.config.CACHE_DIR)"
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    shown = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    chosen = Path(shown.stdout.strip())
-    assert chosen.parent == tmp_path
-    assert chosen.name == stamp_of(Path(engram.compiling.__file__).parent)[:16]
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    shutil.copytree(PACKAGE, tmp_path / "engram", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def test_a_kernel_is_kept_and_compiled_again_when_any_source_changes(installed: Path) -> None:
+    bucket, hits = run(WRITE, installed)
+    assert hits == "0"
+    assert run(WRITE, installed) == [bucket, "1"]
+    changed = installed / "engram" / "checks.py"
+    changed.write_text(changed.read_text() + "# a change elsewhere\n")
+    assert run(WRITE, installed) == [bucket, "0"]
+
+
+def test_kernels_follow_numbas_own_setting(installed: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "kernels"
+    run(WRITE, installed, NUMBA_CACHE_DIR=str(elsewhere))
+    assert list(elsewhere.rglob("*.nbi"))
+    assert not list((installed / "engram").rglob("*.nbi"))
+    assert run(WRITE, installed, NUMBA_CACHE_DIR=str(elsewhere))[1] == "1"
+
+
+def test_a_package_of_another_user_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engram.compiling, "belongs_to_user", lambda folder: folder != PACKAGE)
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    assert cache_folder.__wrapped__() == tmp_path / ".cache" / "engram" / source_digest()[:16]
+
+
+def test_without_a_home_nothing_is_kept_and_everything_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(engram.compiling, "belongs_to_user", lambda folder: False)
+    monkeypatch.setattr(Path, "home", nowhere)
+    assert cache_folder.__wrapped__() is None

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from engram import EpisodicMemory
-from engram.agents import NAMES, get_agent
+from engram.agents import BUILT_IN, find_agent, label_of
 from engram.agents.config import AgentConfig
 from engram.agents.d3qn import D3QNConfig
 from engram.agents.mfec import MFECConfig
@@ -145,8 +145,8 @@ def test_the_table_of_settings_is_the_config() -> None:
 @pytest.mark.parametrize(("agent", "table"), [("nec", "Table 5"), ("d3qn", "Table 6")])
 def test_the_tables_of_nec_and_d3qn_are_their_configs_and_presets(agent: str, table: str) -> None:
     """Names, order and the value in every family; and what is said to be in the paper's table is there."""
-    config = get_agent(agent).Config
-    cells = rows(section("docs/agents.md", f"{NAMES[agent]}'s settings"))
+    config = find_agent(agent).Config
+    cells = rows(section("docs/agents.md", f"{label_of(agent)}'s settings"))
     names = [row[0].strip("`") for row in cells]
     assert names == [field.name for field in fields(config)]
     for column, family in enumerate(FAMILIES, 1):
@@ -160,13 +160,13 @@ def test_the_tables_of_nec_and_d3qn_are_their_configs_and_presets(agent: str, ta
 
 def test_the_three_agents_are_in_the_readme() -> None:
     text = (ROOT / "README.md").read_text().split("\n## ", maxsplit=1)[0]
-    assert [row[0].strip("`") for row in rows(text)] == list(NAMES.values())
+    assert [row[0].strip("`") for row in rows(text)] == list(BUILT_IN.values())
 
 
 def test_commands_of_the_readme_are_understood() -> None:
     commands = re.findall(r"^engram train (\w+) (--env .*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
     runs = [training_options(agent, shlex.split(words, comments=True)).run() for agent, words in commands]
-    assert {run.agent for run in runs} == set(NAMES)
+    assert {run.agent.name for run in runs} == set(BUILT_IN)
 
 
 def test_every_argument_of_the_memory_is_explained() -> None:
@@ -192,7 +192,7 @@ def test_every_folder_of_results_is_listed() -> None:
 @pytest.mark.parametrize("settings", [MFECConfig(capacity=10), NECConfig(capacity=10), D3QNConfig()])
 def test_every_field_of_a_runs_files_is_explained(settings: AgentConfig, tmp_path: Path) -> None:
     name = type(settings).__name__.removesuffix("Config").lower()
-    run = Run(name, "CartPole-v1", settings, 60, 30, 1)
+    run = Run(find_agent(name), "CartPole-v1", settings, 60, 30, 1)
     folder = RunFolder(tmp_path / "run")
     folder.claim(run)
     folder.record(run, run.make_agent())

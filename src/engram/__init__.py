@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from engram.agents import MFEC, NAMES, get_agent
+from engram.agents import BUILT_IN, MFEC, find_agent
 from engram.agents.load import load
 from engram.memory import EpisodicMemory
 from engram.training.evaluation import evaluate_policy
@@ -18,6 +18,6 @@ __all__ = ["D3QN", "MFEC", "NEC", "EpisodicMemory", "evaluate_policy", "load"]
 
 def __getattr__(name: str) -> Any:
     """NEC and D3QN, when they are asked for: they need PyTorch, and nothing else here does."""
-    if name in NAMES.values():
-        return get_agent(name.lower())
+    if name in BUILT_IN.values():
+        return find_agent(name.lower())
     raise AttributeError(f"module 'engram' has no attribute {name!r}")

@@ -34,7 +34,15 @@ def one_of(name: str, value: str, choices: Iterable[str]) -> str:
     """One of the names on offer; an unknown one is answered with the nearest."""
     choices = list(choices)
     if value not in choices:
-        close = difflib.get_close_matches(str(value), choices, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise InvalidInputError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}{hint}")
+        raise InvalidInputError(
+            f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}; {nearest(value, choices)}".rstrip(
+                "; "
+            )
+        )
     return value
+
+
+def nearest(value: object, choices: Iterable[str]) -> str:
+    """A question that names the choice most like what was given, or nothing where none is like it."""
+    close = difflib.get_close_matches(str(value), list(choices), n=1)
+    return f"did you mean {close[0]!r}? " if close else ""

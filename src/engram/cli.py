@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 import engram
-from engram.agents import NAMES
+from engram.agents import BUILT_IN
 from engram.errors import EngramError, Interrupted, InvalidInputError
 
 HELP = """usage: engram [-h] [--version] COMMAND …
@@ -44,7 +44,7 @@ def find_command(words: Sequence[str]) -> Callable[[Console], None]:
     match words:
         case ["train", "--resume", *rest]:
             name, function = "train", "resume"
-        case ["train", agent, *_] if agent in NAMES:
+        case ["train", agent, *_] if agent in BUILT_IN or ":" in agent:
             name, function, rest = "train", "train", list(words[1:])
         case [command, *rest] if command in COMMANDS:
             name, function = COMMANDS[command]

@@ -1,58 +1,105 @@
-"""How Engram's kernels are compiled: ahead of their first use, once per machine, without fast-math.
+"""How Engram's kernels are compiled: at their first use, once per machine, without fast-math.
 
-Without fast-math every kernel is plain IEEE arithmetic in the order in which it is written, so its bits
-depend neither on the batch it is part of nor on the width of the machine's vectors.
+Without fast-math every kernel is plain IEEE arithmetic in the order in which it is written, so its bits depend neither
+on the batch it is part of nor on the width of the machine's vectors.
+
+Compiled kernels are kept on disk by numba's own cache, with two differences, neither of which changes numba's
+configuration for anyone else. A kernel counts as stale when *any* source of Engram has changed, because numba itself
+looks only at the file of a kernel and not at the files of the kernels that it calls. And kernels are only ever loaded
+from a folder that belongs to the current user.
 """
 
+import os
 from collections.abc import Callable
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache, _CacheLocator
 
 F = TypeVar("F", bound=Callable[..., Any])
 settings: Any = numba.config
+PACKAGE = Path(__file__).parent
+WITHOUT_KERNELS = ("lab", "paper", "commands")  # folders whose sources no kernel depends on
 
 
 def compiled(function: F) -> F:
     """Compile a pure function of numbers and arrays to machine code, kept on disk between processes."""
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    dispatcher: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    dispatcher._cache = NullCache() if cache_folder() is None else KernelCache(function)  # type: ignore[no-untyped-call]
+    return cast(F, dispatcher)
 
 
-def clear_stale(package: Path) -> bool:
-    """Delete all kernels kept on disk if any source has changed since; say whether one has.
+@cache
+def cache_folder() -> Path | None:
+    """The folder under which kernels are kept, or None where there is no folder that is safe to use.
 
-    numba looks at the file of a kernel only. A kernel that calls one from another file would go on with that one as
-    it was, and give other results than the source says.
+    It is the package itself if it belongs to the current user and can be written to; otherwise `$NUMBA_CACHE_DIR` or
+    the user's own cache folder.
     """
-    stamp = stamp_of(package)
-    file = package / "__pycache__" / "kernels.stamp"
+    if not settings.CACHE_DIR and belongs_to_user(PACKAGE) and os.access(PACKAGE, os.W_OK):
+        return PACKAGE
     try:
-        if file.exists() and file.read_text() == stamp:
-            return False
-        for kernel in package.rglob("*.nb[ic]"):
-            kernel.unlink(missing_ok=True)
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(stamp)
-    except OSError:  # a package that cannot be written to: numba keeps its kernels elsewhere
-        keep_apart(Path.home() / ".cache" / "engram", stamp)
-        return False
-    return True
+        base = Path(settings.CACHE_DIR or Path.home() / ".cache")
+        folder = base / "engram" / source_digest()[:16]
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):  # nothing can be written, or there is no home
+        return None
+    return folder if belongs_to_user(folder) and os.access(folder, os.W_OK) else None
 
 
-def stamp_of(package: Path) -> str:
-    """What tells one state of the sources from another."""
-    sources = sorted((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in package.rglob("*.py"))
-    return sha256(repr(sources).encode()).hexdigest()
+def belongs_to_user(folder: Path) -> bool:
+    """Whether the folder's owner is the user of this process; where files have no owners, always."""
+    return not hasattr(os, "geteuid") or folder.stat().st_uid == os.geteuid()
 
 
-def keep_apart(folder: Path, stamp: str) -> None:
-    """Keep kernels in a folder of their own for each state of the sources, so that none is taken for another."""
-    settings.CACHE_DIR = str(folder / stamp[:16])
+@cache
+def source_digest(package: Path = PACKAGE) -> str:
+    """A digest of all sources on which kernels may depend."""
+    digest = sha256()
+    for path in sorted(package.rglob("*.py")):
+        place = path.relative_to(package)
+        if place.parts[0] not in WITHOUT_KERNELS:
+            digest.update(f"{place}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
-if settings.CACHE_DIR:  # the user's choice
-    keep_apart(Path(settings.CACHE_DIR), stamp_of(Path(__file__).parent))
-else:
-    clear_stale(Path(__file__).parent)
+class KernelLocator(_CacheLocator):
+    """Tells numba's cache where a kernel's files are and whether they are stale."""
+
+    def __init__(self, function: Any, file: str) -> None:
+        self._line = function.__code__.co_firstlineno
+        folder, place = cache_folder(), Path(file).parent.relative_to(PACKAGE)
+        assert folder is not None
+        self._folder = folder / place / "__pycache__"
+
+    def get_cache_path(self) -> str:
+        """The folder of the kernel's files."""
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        """What must be equal for a kept kernel to be used."""
+        return source_digest()
+
+    def get_disambiguator(self) -> str:
+        """What tells functions of one name apart."""
+        return str(self._line)
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> "KernelLocator":
+        """The locator for a function of Engram."""
+        return cls(py_func, py_file)
+
+
+class KernelCacheImpl(CompileResultCacheImpl):
+    """Serialises kernels as numba does, and places them as `KernelLocator` says."""
+
+    _locator_classes = [KernelLocator]  # noqa: RUF012 (as numba has it)
+
+
+class KernelCache(FunctionCache):
+    """numba's cache of one function's machine code, placed and dated by `KernelLocator`."""
+
+    _impl_class = KernelCacheImpl

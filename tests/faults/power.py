@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from engram.agents.d3qn import D3QNConfig
-from engram.agents.mfec import MFECConfig
-from engram.agents.nec import NECConfig
+from engram.agents.d3qn import D3QN, D3QNConfig
+from engram.agents.mfec import MFEC, MFECConfig
+from engram.agents.nec import NEC, NECConfig
 from engram.runs import checkpoints
 from engram.runs.folder import Cadence
 from engram.runs.run import Run
@@ -19,7 +19,7 @@ from tests.faults.tally import Tally, determined, differing, finish, scratch
 from tests.faults.watch import Operation, Watch
 
 CADENCE = Cadence(steps=20)
-TINY = Run("mfec", "CartPole-v1", MFECConfig(capacity=10, strategy="lru", neighbours=3, seed=1), 90, 30, 2)
+TINY = Run(MFEC, "CartPole-v1", MFECConfig(capacity=10, strategy="lru", neighbours=3, seed=1), 90, 30, 2)
 NETWORK: dict[str, Any] = {
     "replay_size": 32,
     "batch_size": 4,
@@ -29,9 +29,9 @@ NETWORK: dict[str, Any] = {
 }
 RUNS = (
     TINY,
-    Run("mfec", "engram/FourRoom-v0", MFECConfig(capacity=5, strategy="dkm", neighbours=3, seed=2), 90, 45, 2),
-    Run("nec", "CartPole-v1", NECConfig(capacity=10, strategy="dkm", learn_memory=True, **NETWORK), 90, 45, 1),
-    Run("d3qn", "CartPole-v1", D3QNConfig(**NETWORK), 90, 45, 1),
+    Run(MFEC, "engram/FourRoom-v0", MFECConfig(capacity=5, strategy="dkm", neighbours=3, seed=2), 90, 45, 2),
+    Run(NEC, "CartPole-v1", NECConfig(capacity=10, strategy="dkm", learn_memory=True, **NETWORK), 90, 45, 1),
+    Run(D3QN, "CartPole-v1", D3QNConfig(**NETWORK), 90, 45, 1),
 )
 SEGMENT_ROWS = 8  # such that a tiny replay has segments, old ones to forget among them
 CONTENTS = ("written", "dropped", "halved", "garbled", "zeroed")

@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 import pytest
 
-from engram.agents.mfec import MFECConfig
+from engram.agents.mfec import MFEC, MFECConfig
 from engram.errors import EngramError, RunFolderError, StorageError
 from engram.files.arrays import read_arrays, write_arrays
 from engram.runs import checkpoints
@@ -27,7 +27,7 @@ from tests.faults.power import CADENCE, SEGMENT_ROWS, TINY
 from tests.faults.tally import Stopped, Tally, determined, differing, finish, scratch, stop_at
 from tests.faults.watch import WRITING, Operation, Watch
 
-OTHER = Run("mfec", "CartPole-v1", MFECConfig(capacity=10, strategy="lru", neighbours=3, seed=2), 90, 30, 2)
+OTHER = Run(MFEC, "CartPole-v1", MFECConfig(capacity=10, strategy="lru", neighbours=3, seed=2), 90, 30, 2)
 LONG = ("train", "mfec", "--steps", "1000000", "--capacity", "50", "--no-progress", "--out")
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from engram.agents.mfec import MFECConfig
+from engram.agents.mfec import MFEC, MFECConfig
 from engram.cli import main
 from engram.errors import EngramError, InvalidInputError, MissingExtraError
 from engram.lab.outcome import Begun, Executor, News, Outcome, StudyError
@@ -48,7 +48,7 @@ class RoundRobin(Strategy):
 
 def run_of(strategy: Any = "lru", seed: int = 0, *, env: str = "CartPole-v1", steps: int = 600) -> Run:
     settings = MFECConfig(strategy=strategy, capacity=20, seed=seed)
-    return Run("mfec", env, settings, steps, evaluation_interval_steps=200, evaluation_episodes=2)
+    return Run(MFEC, env, settings, steps, evaluation_interval_steps=200, evaluation_episodes=2)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

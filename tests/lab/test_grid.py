@@ -23,8 +23,8 @@ def test_studies_have_as_many_runs_as_the_protocol_says(name: str, runs: int) ->
 def test_cartpole_is_the_papers_first_table() -> None:
     runs = STUDIES["cartpole"].runs()
     assert {run.env for run in runs} == {"CartPole-v1"}
-    assert {(run.agent, run.steps) for run in runs} == {("mfec", 15_000), ("nec", 20_000), ("d3qn", 20_000)}
-    cells = {(run.settings.strategy, run.settings.capacity) for run in runs if run.agent == "nec"}  # type: ignore[attr-defined]
+    assert {(run.agent.name, run.steps) for run in runs} == {("mfec", 15_000), ("nec", 20_000), ("d3qn", 20_000)}
+    cells = {(run.settings.strategy, run.settings.capacity) for run in runs if run.agent.name == "nec"}  # type: ignore[attr-defined]
     assert cells == {(strategy, size) for strategy in PAPER for size in CLASSIC_SIZES}
     assert {run.settings.seed for run in runs} == {0, 1, 2, 3, 4}
     assert {(run.evaluation_interval_steps, run.evaluation_episodes) for run in runs} == {(500, 10)}
@@ -32,7 +32,7 @@ def test_cartpole_is_the_papers_first_table() -> None:
 
 def test_atari_gives_nec_with_the_larger_memory_fewer_steps() -> None:
     runs = STUDIES["atari"].runs()
-    steps = {(run.agent, getattr(run.settings, "capacity", None)): run.steps for run in runs}
+    steps = {(run.agent.name, getattr(run.settings, "capacity", None)): run.steps for run in runs}
     assert steps == {
         ("mfec", 10_000): 5_000_000,
         ("mfec", 100_000): 5_000_000,
@@ -48,7 +48,7 @@ def test_only_what_is_asked_for() -> None:
     chosen = STUDIES["cartpole"].only(agents=["mfec"], strategies=["dkm", "fading"], sizes=[7], seeds=[3, 9], steps=100)
     runs = chosen.runs()
     assert len(runs) == 4
-    assert {(run.agent, run.steps, run.settings.capacity) for run in runs} == {("mfec", 100, 7)}  # type: ignore[attr-defined]
+    assert {(run.agent.name, run.steps, run.settings.capacity) for run in runs} == {("mfec", 100, 7)}  # type: ignore[attr-defined]
     with pytest.raises(InvalidInputError, match="agents must be one of"):
         STUDIES["cartpole"].only(agents=["dqn"])
 

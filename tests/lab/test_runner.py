@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engram.agents.mfec import MFECConfig
+from engram.agents.mfec import MFEC, MFECConfig
 from engram.errors import InvalidInputError
 from engram.lab.outcome import Begun, News, Outcome, StudyError
 from engram.lab.runner import run_all
@@ -24,12 +24,12 @@ FILES = ("config.json", "progress.jsonl", "result.json", "model.safetensors")
 LONG_STUDY = """
 import sys
 from pathlib import Path
-from engram.agents.mfec import MFECConfig
+from engram.agents.mfec import MFEC, MFECConfig
 from engram.lab.runner import run_all
 from engram.runs.run import Run
 
 if __name__ == "__main__":
-    runs = [Run("mfec", "CartPole-v1", MFECConfig(seed=seed), steps=10**8) for seed in range(4)]
+    runs = [Run(MFEC, "CartPole-v1", MFECConfig(seed=seed), steps=10**8) for seed in range(4)]
     run_all(runs, Path(sys.argv[1]), jobs=2)
 """
 
@@ -53,7 +53,7 @@ class Unlucky(Strategy):
 
 def tiny(strategy: str = "lru", seed: int = 0, env: str = "CartPole-v1") -> Run:
     settings = MFECConfig(strategy=strategy, capacity=20, seed=seed)
-    return Run("mfec", env, settings, 600, evaluation_interval_steps=200, evaluation_episodes=2)
+    return Run(MFEC, env, settings, 600, evaluation_interval_steps=200, evaluation_episodes=2)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -111,7 +111,7 @@ def test_a_run_that_fails_once_is_run_again_and_the_study_goes_on(
     monkeypatch.syspath_prepend(str(tmp_path))
     from unlucky_strategy import Unlucky  # type: ignore[import-not-found]  # noqa: PLC0415
 
-    unlucky = Run("mfec", "CartPole-v1", MFECConfig(strategy=Unlucky(), capacity=20), 600, 200, 2)
+    unlucky = Run(MFEC, "CartPole-v1", MFECConfig(strategy=Unlucky(), capacity=20), 600, 200, 2)
     news: list[News] = []
     out = tmp_path / "out"
     results = run_all([unlucky, tiny(), tiny(seed=1)], out, jobs=2, callback=news.append)
@@ -149,7 +149,7 @@ def test_one_run_given_twice_is_run_once(tmp_path: Path) -> None:
 
 def test_the_longest_come_first(tmp_path: Path) -> None:
     runs = [
-        Run("mfec", "CartPole-v1", MFECConfig(capacity=capacity), steps, 200, 1)
+        Run(MFEC, "CartPole-v1", MFECConfig(capacity=capacity), steps, 200, 1)
         for capacity, steps in [(10, 200), (40, 200), (10, 600)]
     ]
     news: list[News] = []

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engram.agents import get_agent
+from engram.agents import find_agent
 from engram.errors import InvalidInputError
 from engram.paper.presets import FAMILIES, preset
 
@@ -59,7 +59,7 @@ TABLES: dict[str, dict[str, tuple[Any, Any, Any]]] = {
 @pytest.mark.parametrize("agent", TABLES)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_preset_is_the_papers_column(agent: str, family: str) -> None:
-    config = get_agent(agent).Config.from_settings(preset(agent, family))
+    config = find_agent(agent).Config.from_settings(preset(agent, family))
     column = FAMILIES.index(family)
     assert {name: getattr(config, name) for name in TABLES[agent]} == {
         name: values[column] for name, values in TABLES[agent].items()

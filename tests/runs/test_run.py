@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from engram import load
-from engram.agents.mfec import MFECConfig
+from engram.agents import find_agent
+from engram.agents.mfec import MFEC, MFECConfig
 from engram.errors import InvalidInputError, RunFolderError
 from engram.runs.folder import RunFolder
 from engram.runs.run import Run
 
-RUN = Run("mfec", "CartPole-v1", MFECConfig(capacity=30, strategy="dkm", seed=1), 700, 200, 3)
+RUN = Run(MFEC, "CartPole-v1", MFECConfig(capacity=30, strategy="dkm", seed=1), 700, 200, 3)
 DETERMINED = ("config.json", "progress.jsonl", "result.json", "model.safetensors")
 
 
@@ -89,7 +90,7 @@ def test_bad_numbers_are_refused() -> None:
         with pytest.raises(InvalidInputError, match=f"{name} must be at least 1, got 0"):
             replace(RUN, **{name: 0})  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="agent must be one of"):
-        replace(RUN, agent="mfek")
+        find_agent("mfek")
 
 
 def test_a_config_that_would_import_a_module_is_refused(tmp_path: Path) -> None:

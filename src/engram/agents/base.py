@@ -35,8 +35,13 @@ class Agent(ABC):
         settings: The fields of `Config`, by name.
     """
 
-    name: ClassVar[str]
-    Config: ClassVar[type[AgentConfig]]
+    name: ClassVar[str]  # in files and on the command line; the class's name if not given
+    label: ClassVar[str]  # in tables and figures; the name if not given
+    Config: ClassVar[type[AgentConfig]] = AgentConfig
+    has_memory: ClassVar[bool] = False  # it has an EpisodicMemory as `memory`
+    has_replay: ClassVar[bool] = False  # it has a replay of observations as `replay`
+    step_cost: ClassVar[float] = 1.0  # time of a step of training, in steps of MFEC
+    default_steps: ClassVar[int] = 15_000  # of a run whose length is not said
     config: Any
 
     def __init__(self, env: EnvLike, **settings: Any) -> None:
@@ -57,6 +62,8 @@ class Agent(ABC):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        cls.name = vars(cls).get("name", cls.__name__)
+        cls.label = vars(cls).get("label", cls.name)
         env = inspect.Parameter("env", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=EnvLike)
         settings = [
             inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)

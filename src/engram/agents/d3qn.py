@@ -64,6 +64,10 @@ class D3QN(Agent):
     """
 
     name = "d3qn"
+    label = "D3QN"
+    has_replay = True
+    step_cost = 5.0
+    default_steps = 20_000
     Config = D3QNConfig
     config: D3QNConfig
 

@@ -47,6 +47,8 @@ class MFEC(Agent):
     """
 
     name = "mfec"
+    label = "MFEC"
+    has_memory = True
     Config = MFECConfig
     config: MFECConfig
 

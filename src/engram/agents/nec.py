@@ -95,6 +95,11 @@ class NEC(Agent):
     """
 
     name = "nec"
+    label = "NEC"
+    has_memory = True
+    has_replay = True
+    step_cost = 8.0
+    default_steps = 20_000
     Config = NECConfig
     config: NECConfig
 

@@ -11,13 +11,11 @@ from rich.markup import escape
 from tyro.conf import Positional
 
 from engram import checks
-from engram.agents import NAMES, get_agent
+from engram.agents import find_agent, label_of
 from engram.paper.presets import Family, preset
 from engram.runs.folder import Cadence, RunFolder
 from engram.runs.run import Run
 from engram.training.progress import ProgressBar
-
-PAPER_STEPS = {"mfec": 15_000, "nec": 20_000, "d3qn": 20_000}  # on CartPole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +50,9 @@ class Training(Watching):
 
     def run(self) -> Run:
         """The run that these options describe."""
-        config = get_agent(self.agent).Config
+        config = find_agent(self.agent).Config
         return Run(
-            self.agent,
+            find_agent(self.agent),
             self.env,
             config(**{each.name: getattr(self, each.name) for each in fields(config)}),
             self.steps,
@@ -65,7 +63,7 @@ class Training(Watching):
 
 def training_options(agent: str, words: Sequence[str]) -> Training:
     """The options of `engram train AGENT`: those of any training, and the fields of the agent's config."""
-    config: Any = get_agent(agent).Config
+    config: Any = find_agent(agent).Config
 
     @dataclass(frozen=True, kw_only=True)
     class Options(config, Training):  # type: ignore[misc]
@@ -83,8 +81,8 @@ def training_options(agent: str, words: Sequence[str]) -> Training:
     options = OptionsWithStrategy if hasattr(config, "strategy") else Options
     options.agent = agent
     family = find_preset(words)
-    defaults = options(preset=family, steps=PAPER_STEPS[agent], **preset(agent, family))
-    description = f"Train {NAMES[agent]} and write everything about the run to a folder."
+    defaults = options(preset=family, steps=find_agent(agent).default_steps, **preset(agent, family))
+    description = f"Train {label_of(agent)} and write everything about the run to a folder."
     return tyro.cli(options, prog=f"engram train {agent}", args=words, default=defaults, description=description)
 
 

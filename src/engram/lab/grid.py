@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from engram import checks
-from engram.agents import get_agent
+from engram.agents import find_agent
 from engram.errors import InvalidInputError
 from engram.memory.batch import can_merge_episodes
 from engram.memory.strategies import Strategy, get_strategy
@@ -38,7 +38,7 @@ class Grid:
     def runs(self) -> list[Run]:
         """All of them."""
         cells: list[dict[str, Any]] = [{}]
-        if self.agent != "d3qn":
+        if find_agent(self.agent).has_memory:
             strategies = [
                 each for each in self.strategies if not self.merging_only or can_merge_episodes(get_strategy(each))
             ]
@@ -48,9 +48,9 @@ class Grid:
     def _run(self, cell: dict[str, Any]) -> Run:
         settings = {**preset(self.agent, self.family), **self.settings, **cell}
         return Run(
-            self.agent,
+            find_agent(self.agent),
             self.env,
-            get_agent(self.agent).Config.from_settings(settings),
+            find_agent(self.agent).Config.from_settings(settings),
             self.steps,
             self.evaluation_interval_steps,
             self.evaluation_episodes,

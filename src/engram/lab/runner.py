@@ -17,8 +17,6 @@ from engram.lab.workers import Workers
 from engram.runs.folder import RunFolder
 from engram.runs.run import Run
 
-EFFORT = {"mfec": 1, "nec": 8, "d3qn": 5}  # time of a step, in steps of MFEC
-
 
 def run_all(
     runs: Iterable[Run],
@@ -95,4 +93,4 @@ class _Execution:
 
 def _effort(run: Run) -> float:
     """A guess at how long a run takes: each step reads the whole memory."""
-    return EFFORT[run.agent] * run.steps * (1 + int(getattr(run.settings, "capacity", 0)) / 10_000)
+    return run.agent.step_cost * run.steps * (1 + int(getattr(run.settings, "capacity", 0)) / 10_000)

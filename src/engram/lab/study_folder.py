@@ -107,7 +107,7 @@ def _place(run: Run) -> dict[str, Any]:
     """Where a run stands in the study's tables, and what it does."""
     settings = run.settings.to_json()
     return {
-        "agent": run.agent,
+        "agent": run.agent.name,
         "env": run.env,
         "strategy": settings.get("strategy"),
         "capacity": settings.get("capacity"),

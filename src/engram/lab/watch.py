@@ -14,7 +14,6 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from engram.agents import NAMES
 from engram.lab.outcome import Begun, News, Outcome
 from engram.lab.pages.style import label
 from engram.runs.run import Run
@@ -130,7 +129,7 @@ class Watch:
 def _row(run: Run) -> tuple[str, ...]:
     env = run.env.split("/")[-1].rsplit("-v", 1)[0]
     capacity = getattr(run.settings, "capacity", None)
-    return env, NAMES[run.agent], "–" if capacity is None else f"{capacity:,}"
+    return env, run.agent.label, "–" if capacity is None else f"{capacity:,}"
 
 
 def _column(run: Run) -> str:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from engram import checks
-from engram.agents import NAMES, Agent, get_agent
+from engram.agents import Agent, find_agent
 from engram.agents.config import AgentConfig, strategy_from_json
 from engram.envs import EnvSource
 from engram.envs.make import resolved_options
@@ -29,7 +29,7 @@ EVALUATION = (  # the fields of a run that say how it is evaluated
 class Run:
     """What is run. Everything that changes its result is here."""
 
-    agent: str
+    agent: type[Agent]
     env: str
     settings: AgentConfig
     steps: int = 15_000
@@ -39,7 +39,6 @@ class Run:
     evaluation_max_steps: int | None = None  # after which an evaluation's episode is cut off; none: never
 
     def __post_init__(self) -> None:
-        checks.one_of("agent", self.agent, NAMES)
         for name in ("steps", "evaluation_interval_steps", "evaluation_episodes"):
             checks.at_least(name, getattr(self, name), 1)
         checks.within("evaluation_epsilon", self.evaluation_epsilon, 0, 1)
@@ -48,7 +47,7 @@ class Run:
 
     def to_json(self) -> dict[str, Any]:
         """Every setting, defaults included, as plain data."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = {field.name: getattr(self, field.name) for field in fields(self)} | {"agent": self.agent.name}
         options = resolved_options(self.env)
         described = {"id": self.id} | plain | {"settings": self.settings.to_json()}
         return described | ({"env_options": options} if options else {})
@@ -59,17 +58,18 @@ class Run:
         defaults = type(self.settings)().to_json()
         changed = {name: value for name, value in self.settings.to_json().items() if value != defaults[name]}
         for field in fields(self):
-            if field.name != "settings" and getattr(self, field.name) != field.default:
+            if field.name not in ("agent", "settings") and getattr(self, field.name) != field.default:
                 changed[field.name] = getattr(self, field.name)
+        changed["agent"] = self.agent.name
         digest = hashlib.sha256(json.dumps(changed, sort_keys=True).encode()).hexdigest()[:6]
-        parts = [self.env.partition("?")[0].split("/")[-1].rsplit("-v", 1)[0].lower(), self.agent]
+        parts = [self.env.partition("?")[0].split("/")[-1].rsplit("-v", 1)[0].lower(), self.agent.name.lower()]
         if hasattr(self.settings, "strategy"):
             parts += [get_strategy(self.settings.strategy).name.lower(), str(self.settings.capacity)]  # type: ignore[attr-defined]
         return "-".join([*parts, f"s{self.settings.seed}", digest])
 
     def make_agent(self) -> Agent:
         """A new agent, before its first step."""
-        return get_agent(self.agent)(self.env, **self._settings())
+        return self.agent(self.env, **self._settings())
 
     def _settings(self) -> dict[str, Any]:
         return {field.name: getattr(self.settings, field.name) for field in fields(self.settings)}
@@ -103,6 +103,6 @@ def run_from_json(config: dict[str, Any]) -> Run:
     settings = dict(config["settings"])
     if "strategy" in settings:
         settings["strategy"] = strategy_from_json(settings["strategy"], None)
-    agent = config["agent"]
+    agent = find_agent(config["agent"])
     plain = {field.name: config[field.name] for field in fields(Run)[3:] if field.name in config}
-    return Run(agent, config["env"], get_agent(agent).Config.from_settings(settings), **plain)
+    return Run(agent, config["env"], agent.Config.from_settings(settings), **plain)

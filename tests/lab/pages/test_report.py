@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from engram.agents.config import strategy_to_json
-from engram.agents.mfec import MFECConfig
+from engram.agents.mfec import MFEC, MFECConfig
 from engram.lab.pages.canvas import save
 from engram.lab.pages.curves import Curve, learning_curves, spread
 from engram.lab.pages.page import Drawing, Facts, Page, Section, Table, Text
@@ -109,7 +109,7 @@ def test_labels_that_would_overlap_are_moved_apart(heights: list[float]) -> None
 
 
 def test_curves_hold_what_the_logs_do(tmp_path: Path) -> None:
-    runs = [Run("mfec", "CartPole-v1", MFECConfig(capacity=20, seed=seed), 600, 200, 2) for seed in (0, 1)]
+    runs = [Run(MFEC, "CartPole-v1", MFECConfig(capacity=20, seed=seed), 600, 200, 2) for seed in (0, 1)]
     for run in runs:
         folder = RunFolder(tmp_path / run.id)
         folder.claim(run)

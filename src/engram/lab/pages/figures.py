@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engram.agents import NAMES
+from engram.agents import label_of
 from engram.lab.claims import name_of
 from engram.lab.evidence import Cell, Evidence
 from engram.lab.pages import page, sizes
@@ -40,7 +40,7 @@ class Figures:
             if len(blocks) > 1 and len(sizes_) == 1:
                 (size,) = sizes_
                 panels = {name_of(block.env): self._panel(block, size) for block in blocks}
-                found += self._grid(blocks, panels, f"{NAMES[agent]} with {size:,} entries per action")
+                found += self._grid(blocks, panels, f"{label_of(agent)} with {size:,} entries per action")
             else:
                 found += [figure for block in blocks for figure in self._by_panel(block)]
         return found
@@ -48,7 +48,7 @@ class Figures:
     def _by_panel(self, block: Block) -> list[page.Block]:
         """The curves of one environment, and by themselves those that the paper shows."""
         panels = {f"{size:,} entries": self._panel(block, size) for size in block.sizes}
-        about = f"{NAMES[block.agent]} in {name_of(block.env)}, for each number of entries per action"
+        about = f"{label_of(block.agent)} in {name_of(block.env)}, for each number of entries per action"
         found = self._grid([block], panels, about)
         if (block.env, block.agent) == ("CartPole-v1", "nec") and (curves := panels.get("50 entries")):
             single = learning_curves(curves, self.looks, y_label="Return")
@@ -92,7 +92,7 @@ class Figures:
     def _sizes(self, block: Block) -> sizes.Panel:
         baseline, there = self.evidence.scores(block.env, "d3qn", None, None), block.there()
         return sizes.Panel(
-            NAMES[block.agent],
+            label_of(block.agent),
             there,
             {name: {size: self._last(block.cell(name, size)) for size in cells} for name, cells in there.items()},
             None if baseline is None else float(baseline.mean()),

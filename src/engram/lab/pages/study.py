@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from engram.agents import NAMES
+from engram.agents import label_of
 from engram.files.disk import write_atomically
 from engram.lab.claims import name_of
 from engram.lab.evidence import Cell
@@ -80,7 +80,7 @@ class StudyReport:
 
     def where(self, env: str, agent: str) -> str:
         """An agent, and its environment where there are several."""
-        return f"{name_of(env)}, {NAMES[agent]}" if len(self.envs) > 1 else NAMES[agent]
+        return f"{name_of(env)}, {label_of(agent)}" if len(self.envs) > 1 else label_of(agent)
 
     def write(self) -> Path:
         """Write the page and its parts; return the page's path."""
@@ -171,7 +171,7 @@ class StudyReport:
     def tables(self) -> list[page.Block]:
         """Ours beside theirs, intervals, and who beats whom."""
         blocks = {agent: [b for env in self.envs for b in self.blocks(env) if b.agent == agent] for agent in EPISODIC}
-        tables = [score_table(mine, NAMES[agent]) for agent, mine in blocks.items() if mine]
+        tables = [score_table(mine, label_of(agent)) for agent, mine in blocks.items() if mine]
         cells = [cell for env in self.envs if (cell := Cell(env, "d3qn", None, None)) in self.evidence.steps]
         rows = [
             Row([name_of(cell.env)], [cell], [entry(self.evidence, cell, self.runs.get(cell, ()))]) for cell in cells

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from engram.agents import NAMES
+from engram.agents import label_of
 from engram.lab.claims import name_of
 from engram.runs.folder import LAST_EVALUATIONS
 from engram.runs.run import EVALUATION, Run
@@ -30,7 +30,7 @@ def evaluations_in_words(places: Iterable[Mapping[str, Any]]) -> str:
     """How the runs were evaluated, given as a study declares them; which were, where not all were alike."""
     kinds: dict[str, dict[str, None]] = {}
     for place in places:
-        where = f"{NAMES[place['agent']]} in {name_of(place['env'])}"
+        where = f"{label_of(place['agent'])} in {name_of(place['env'])}"
         kinds.setdefault(_evaluation(place), {})[where] = None
     told = "; ".join(kind + (f" ({', '.join(where)})" if len(kinds) > 1 else "") for kind, where in kinds.items())
     return f"{told[0].upper()}{told[1:]}." if told else ""

@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from engram.agents import NAMES
+from engram.agents import label_of
 from engram.lab.claims import name_of
 from engram.lab.evidence import Cell, Evidence
 from engram.lab.pages import page
@@ -106,7 +106,9 @@ class ForgettingReport(StudyReport):
         groups: dict[tuple[str, str], list[str]] = {}
         for cell in cells:
             groups.setdefault((cell.env, cell.agent), []).append(f"{cell.capacity:,}")
-        return "; ".join(f"{name_of(env)} {NAMES[agent]} {', '.join(sizes)}" for (env, agent), sizes in groups.items())
+        return "; ".join(
+            f"{name_of(env)} {label_of(agent)} {', '.join(sizes)}" for (env, agent), sizes in groups.items()
+        )
 
     def _by_agent(self, settings: Sequence[str]) -> list[page.Block]:
         """P(above) for each environment and agent."""
@@ -119,5 +121,5 @@ class ForgettingReport(StudyReport):
                 found = record(self.evidence, setting, [(env, agent, size) for size in sizes])
                 row.append(f"{found.above:.2f}" if found.cells else "–")
             rows.append(row)
-        header = ["P(above)", *(f"{name_of(env)}, {NAMES[agent]}" for env, agent in places)]
+        header = ["P(above)", *(f"{name_of(env)}, {label_of(agent)}" for env, agent in places)]
         return [page.Table(header, rows)]

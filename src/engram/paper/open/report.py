@@ -4,7 +4,7 @@ from functools import cached_property
 
 import polars as pl
 
-from engram.agents import NAMES
+from engram.agents import label_of
 from engram.lab.claims import name_of
 from engram.lab.evidence import Evidence
 from engram.lab.pages import page
@@ -48,7 +48,7 @@ class OpenReport(StudyReport):
         training: list[page.Block] = []
         for block in self.blocks(env):
             for size in block.sizes:
-                about = f"{NAMES[block.agent]}, {size:,} entries per action"
+                about = f"{label_of(block.agent)}, {size:,} entries per action"
                 caption = f"{about}, after {steps_in_words(block.steps([size]))}"
                 rows = [self._row(name, block, size) for name in self.variants]
                 blocks.append(page.Table(["", *block.strategies, "mean change"], rows, caption))

@@ -1,0 +1,239 @@
+"""Parts: the exchangeable pieces of an agent, named in one grammar and described as plain data.
+
+A part is given as an object, as the name of a built-in one with options (`"fading:lifetime=20"`), or as a class in a
+module of the user's own (`"my_parts:Reservoir:seed=3"`). What is given is a recipe: `build` makes each agent its own.
+
+A part describes itself as plain data, for files, run ids and reports. A built-in part can be made again from its
+description. One of the user's own cannot: reading a file never imports a module, so the user has to give it again.
+"""
+
+import sys
+from copy import deepcopy
+from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
+from importlib import import_module
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import (
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import numpy as np
+
+from engram import checks
+from engram.errors import InvalidInputError
+from engram.sources import source_digest
+
+PartType = TypeVar("PartType", bound="Part")
+
+
+class Spaces(NamedTuple):
+    """What an environment shows and takes."""
+
+    observation_shape: tuple[int, ...]
+    observation_dtype: np.dtype[Any]
+    actions: int
+
+
+class Part:
+    """A piece of an agent that can be exchanged. Its options are the fields of its dataclass."""
+
+    name: ClassVar[str]  # in files, tables and figures; the class's name if not given
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "name" not in vars(cls):
+            cls.name = cls.__name__
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.options.items())})"
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The settings of this part, by name."""
+        return asdict(cast(Any, self)) if is_dataclass(self) else {}
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether the part's class is one of Engram's own."""
+        return type(self).__module__.partition(".")[0] == "engram"
+
+    def describe(self) -> dict[str, Any]:
+        """The part as plain data: its name, its options and, for a part of the user's own, a digest of its source."""
+        described = {"name": self.name, **self.options}
+        return described if self.is_built_in else {**described, "source": source_digest(type(self))}
+
+    def spec(self) -> str:
+        """The part as it is named on a command line."""
+        kind = type(self)
+        mine: tuple[Field[Any], ...] = fields(cast(Any, self)) if is_dataclass(self) else ()
+        values = {field.name: getattr(self, field.name) for field in mine}
+        chosen = [
+            f"{field.name}={'none' if values[field.name] is None else values[field.name]}"
+            for field in mine
+            if values[field.name] != default_of(field)
+        ]
+        head = self.name if self.is_built_in else f"{kind.__module__}:{kind.__qualname__}"
+        return f"{head}:{','.join(chosen)}" if chosen else head
+
+    def build(self, spaces: Spaces, generator: np.random.Generator) -> Self:
+        """A part of the same kind for one agent, which may draw from the generator; by default a copy."""
+        return deepcopy(self)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What the part must remember beyond its options, as plain data and arrays."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore what `state_dict` gave."""
+
+
+@dataclass(frozen=True)
+class Family(Generic[PartType]):
+    """A kind of part: what it is called, its base class, and the built-in ones by name."""
+
+    word: str  # "strategy"
+    base: type[PartType]
+    built_in: dict[str, type[PartType] | str]  # name → class, or `module:Class` where importing it needs an extra
+    aliases: dict[str, str]
+
+    def find(self, spec: Any) -> PartType:
+        """A part from an object, from `name[:option=value,…]` or from `module:Class[:option=value,…]`."""
+        if isinstance(spec, self.base):
+            return spec
+        if not isinstance(spec, str):
+            raise InvalidInputError(
+                f"{self.word} must be a name or an instance of {self.base.__name__}, got {spec!r}; {self._choices()}"
+            )
+        first, _, rest = spec.partition(":")
+        name = self.aliases.get(first.lower(), first)
+        if name in self.built_in:
+            return make_from_options(self.built_in_class(name), rest, spec)
+        second, _, options = rest.partition(":")
+        if not second.isidentifier():
+            raise InvalidInputError(
+                f"unknown {self.word} {first!r}; {checks.nearest(first.lower(), self.built_in)}{self._choices()}"
+            )
+        return make_from_options(import_class(first, second, self.base, spec), options, spec)
+
+    def built_in_class(self, name: str) -> type[PartType]:
+        """The class of a built-in part."""
+        found = self.built_in[name]
+        if isinstance(found, str):
+            module, _, attribute = found.partition(":")
+            found = cast(type[PartType], getattr(import_module(module), attribute))
+        return found
+
+    def restore(self, described: dict[str, Any], given: Any = None) -> PartType:
+        """The part that a file describes. One of the user's own is never loaded from a file: it must be given."""
+        part = None if given is None else self.find(given)
+        if "source" in described:
+            if part is None or part.name != described["name"]:
+                raise InvalidInputError(
+                    f"the {self.word} {described['name']!r} is not part of Engram; give it again: in Python "
+                    f"{self.word}=…, on the command line --{self.word} module:Class"
+                )
+        elif part is None:
+            if described.get("name") not in self.built_in:
+                raise InvalidInputError(f"unknown {self.word} {described.get('name')!r}; {self._choices()}")
+            options = {name: value for name, value in described.items() if name != "name"}
+            return make(self.built_in_class(described["name"]), options, str(described))
+        if part.describe() != described:
+            raise InvalidInputError(
+                f"the {self.word} {part.name!r} that was given is not the one that was used before: its source or its "
+                f"options differ ({part.describe()} instead of {described})"
+            )
+        return part
+
+    def _choices(self) -> str:
+        return f"built in: {', '.join(self.built_in)}; your own: an instance in Python, or module:Class"
+
+
+def import_class(module: str, name: str, base: type[PartType], spec: str) -> type[PartType]:
+    """A class of the user's own, from an installed module or one in the current folder."""
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError, SyntaxError) as error:
+        raise InvalidInputError(
+            f"cannot import {spec!r}: {error}; give module:Class, the module being a file of the current folder or "
+            "an installed package"
+        ) from error
+    if not (isinstance(found, type) and issubclass(found, base)):
+        raise InvalidInputError(f"{spec!r} does not derive from {base.__module__}.{base.__name__}")
+    return found
+
+
+def make_from_options(kind: type[PartType], text: str, spec: str) -> PartType:
+    """A part with options given as text, `name=value,…`."""
+    known = option_types(kind)
+    options: dict[str, Any] = {}
+    for option in filter(None, text.split(",")):
+        name, equals, value = option.partition("=")
+        if not equals:
+            raise InvalidInputError(f"{spec!r}: expected option=value, got {option!r}")
+        if name not in known:
+            raise InvalidInputError(f"{spec!r}: {unknown_option(kind, name)}")
+        options[name] = parse_value(value, known[name], f"{spec!r}: {name}")
+    return make(kind, options, spec)
+
+
+def make(kind: type[PartType], options: dict[str, Any], spec: str) -> PartType:
+    """A part with these options."""
+    for name in options:
+        if name not in option_types(kind):
+            raise InvalidInputError(f"{spec}: {unknown_option(kind, name)}")
+    try:
+        return kind(**options)
+    except TypeError as error:  # an option that must be given and was not
+        raise InvalidInputError(f"cannot make {kind.__name__} from {spec!r}: {error}") from error
+
+
+def unknown_option(kind: type[Part], name: str) -> str:
+    """What is wrong with an option that a part does not have."""
+    known = option_types(kind)
+    return f"{kind.name} has no option {name!r}; {checks.nearest(name, known)}it has: {', '.join(known) or 'none'}"
+
+
+def option_types(kind: type[Part]) -> dict[str, Any]:
+    """The options of a part and their types."""
+    whole: Any = kind
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(whole) if field.init} if is_dataclass(whole) else {}
+
+
+def parse_value(text: str, hint: Any, what: str) -> Any:
+    """A value of the type that an option asks for, from text."""
+    choices = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    if NoneType in choices and text.lower() == "none":
+        return None
+    for kind in choices:
+        if get_origin(kind) is Literal and text in get_args(kind):
+            return text
+        if kind is bool and text.lower() in ("true", "false"):
+            return text.lower() == "true"
+        if kind in (int, float):
+            try:
+                return kind(text)
+            except ValueError:
+                continue
+        if kind is str:
+            return text
+    expected = " or ".join(getattr(kind, "__name__", str(kind)) for kind in choices)
+    raise InvalidInputError(f"{what} must be {expected}, got {text!r}")
+
+
+def default_of(field: Field[Any]) -> Any:
+    """The default of a dataclass's field, or MISSING."""
+    return field.default_factory() if field.default_factory is not MISSING else field.default
