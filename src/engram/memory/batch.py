@@ -5,21 +5,19 @@ import numpy as np
 from engram import checks
 from engram.compiling import compiled
 from engram.errors import InvalidInputError
+from engram.memory.description import (
+    count_wanted,
+    describe,
+    find_match,
+    find_nearest,
+    numbers_of,
+    with_entry_value,
+)
 from engram.memory.read import Reading
-from engram.memory.search import search_table
 from engram.memory.strategies import STRATEGIES, CompiledStrategy, Strategy
 from engram.memory.strategies.decisions import BLEND, REPLACE
 from engram.memory.tables import Tables, merge
-from engram.memory.write import (
-    count_wanted,
-    decided,
-    describe,
-    find_match,
-    numbers_of,
-    store_new,
-    with_entry_value,
-    write_states,
-)
+from engram.memory.write import decided, store_new, write_states
 from engram.typing import Doubles, Floats, Longs, States
 
 
@@ -89,18 +87,7 @@ def merge_batch(
     writes = []
     for t in range(len(keys)):
         tables.clock[0] += 1
-        found = 0
-        if wanted > 0:
-            found = search_table(
-                tables.keys,
-                (tables.codes, tables.axes),
-                table,
-                tables.size[table],
-                tables.values.shape[1],
-                keys[t],
-                distances[:wanted],
-                slots[:wanted],
-            )
+        found = find_nearest(strategy, tables, table, keys[t], wanted, slots, distances)
         write = describe(
             strategy,
             tables,

@@ -12,13 +12,15 @@ import numpy as np
 from engram.compiling import compiled
 from engram.devices import find_device, torch
 from engram.errors import InvalidInputError
+from engram.memory.description import count_wanted, describe, find_match, is_full, is_updated
 from engram.memory.device_search import Found, Search, plan_all, plan_each, unpack
 from engram.memory.read import Reading, weigh
 from engram.memory.store import Neighbours, Store
 from engram.memory.strategies import CompiledStrategy, Strategy
+from engram.memory.strategies.decisions import RefusedError
 from engram.memory.strategy_types import Kernel
 from engram.memory.tables import Tables
-from engram.memory.write import Placed, count_wanted, describe, find_match, is_full, is_updated, place
+from engram.memory.write import Placed, place
 from engram.typing import Doubles, Floats, Ints, Longs, States, Whole
 
 CHUNK = 2**28  # numbers that a search holds at a time
@@ -128,8 +130,8 @@ class DeviceStore(Store):
                     self.write_one(action, keys[t], float(values[t]), states[t], float(returns[t]))
             else:
                 self.write_unsearched(action, keys, values, states, returns)
-        except InvalidInputError as error:
-            raise self.named(error) from None
+        except RefusedError as error:
+            raise InvalidInputError(f"{strategy.name}: {error}") from None
 
     def write_unsearched(self, action: int, keys: Any, values: Floats, states: States, returns: Doubles) -> None:
         """Write states of which no strategy needs to know the nearest entries."""

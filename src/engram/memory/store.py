@@ -11,10 +11,11 @@ from engram.memory.keys import get_keys
 from engram.memory.read import Reading, find_neighbours, look_up, read
 from engram.memory.sketch import FEWEST, find_sketch
 from engram.memory.strategies import CompiledStrategy, Strategy
+from engram.memory.strategies.decisions import RefusedError
 from engram.memory.strategy_types import Kernel
 from engram.memory.tables import Tables, adjust, fill, new_tables, sketch_of
 from engram.memory.touch import note_adjusted, read_and_touch, touch_slots
-from engram.memory.write import REFUSED, write_states
+from engram.memory.write import write_states
 from engram.typing import Array, Doubles, Floats, Ints, Longs, States
 
 
@@ -162,17 +163,13 @@ class Store:
                 self.write_states(
                     self.compiled, self.tables, action, keys, values, states, episode_returns, step, reading
                 )
-            except InvalidInputError as error:
-                raise self.named(error) from None
+            except RefusedError as error:
+                raise InvalidInputError(f"{self.strategy.name}: {error}") from None
         else:
             returns = np.broadcast_to(episode_returns, len(values)).tolist()
             for key, value, state, whole in zip(keys, values.tolist(), states, returns, strict=True):
                 plain.write_one(self.strategy, self.tables, action, key, value, state, whole, step, reading)
         self.keep_sketch()
-
-    def named(self, error: InvalidInputError) -> InvalidInputError:
-        """A kernel's error with the name of the strategy."""
-        return InvalidInputError(f"{self.strategy.name}: {error}") if str(error) == REFUSED else error
 
     def keep_sketch(self) -> None:
         """Find the axes of the sketch when there are enough entries, and again when twice as much was written."""

@@ -15,6 +15,7 @@ from numba.extending import intrinsic, make_attribute_wrapper, models, overload,
 
 from engram.compiling import compiled
 from engram.memory.heap import sift
+from engram.memory.strategies.decisions import RefusedError
 from engram.memory.strategy_types import StrategyType, class_of
 from engram.typing import Whole
 
@@ -122,6 +123,6 @@ def _len_ordered(column: Any) -> Callable[..., Any] | None:
 def set_rank(heap: Any, place: Any, ranks: Any, slot: Whole, rank: float) -> None:
     """Give an entry a rank, and its place in the heap."""
     if not 0 <= slot < len(ranks):
-        raise IndexError("a strategy set the number of a slot that is not in use")
+        raise RefusedError("a strategy set a number of a slot that is not in use")
     ranks[slot] = np.float64(rank)
     sift(heap, place, ranks, len(ranks), slot)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from engram.compiling import compiled
+from engram.memory.description import numbers_of
 from engram.memory.read import Reading, all_finite, weighted_mean
 from engram.memory.search import search_table
 from engram.memory.sketch import Sketch
@@ -10,7 +11,6 @@ from engram.memory.strategies.base import Touch
 from engram.memory.strategies.compiled import CompiledStrategy
 from engram.memory.strategy_numbers import pack_numbers
 from engram.memory.tables import Tables
-from engram.memory.write import numbers_of
 from engram.typing import Doubles, Floats, Ints, Longs
 
 

@@ -8,6 +8,10 @@ from engram.typing import Whole
 APPEND, REPLACE, BLEND, DISCARD = 0, 1, 2, 3
 
 
+class RefusedError(Exception):
+    """Raised in a kernel: a compiled strategy did what cannot be done."""
+
+
 class Decision(NamedTuple):
     """What is done with a state; made by `append`, `replace`, `blend` and `discard`."""
 
