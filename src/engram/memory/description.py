@@ -31,11 +31,12 @@ def numbers_of(strategy: CompiledStrategy, tables: Tables, table: int) -> Number
     """A table's numbers, as the strategy's rules see them."""
     return pack_numbers(
         strategy,
-        tables.ranks[table, : tables.size[table]],
+        tables.ranks[table],
         tables.heap[table],
         tables.place[table],
         tables.columns[table],
         tables.own[table],
+        tables.size[table],
     )
 
 

@@ -130,7 +130,7 @@ class DeviceStore(Store):
                     self.write_one(action, keys[t], float(values[t]), states[t], float(returns[t]))
             else:
                 self.write_unsearched(action, keys, values, states, returns)
-        except RefusedError as error:
+        except (RefusedError, IndexError) as error:
             raise InvalidInputError(f"{strategy.name}: {error}") from None
 
     def write_unsearched(self, action: int, keys: Any, values: Floats, states: States, returns: Doubles) -> None:

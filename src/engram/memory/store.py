@@ -163,7 +163,7 @@ class Store:
                 self.write_states(
                     self.compiled, self.tables, action, keys, values, states, episode_returns, step, reading
                 )
-            except RefusedError as error:
+            except (RefusedError, IndexError) as error:
                 raise InvalidInputError(f"{self.strategy.name}: {error}") from None
         else:
             returns = np.broadcast_to(episode_returns, len(values)).tolist()

@@ -2,31 +2,33 @@
 
 The number by which a strategy orders its entries stands in the ranks, and setting it moves the entry in the heap. So the
 heap is right at any time, whatever a rule does.
+
+Rules get pointers into the tables, which outlive every call of a kernel: counting references to arrays would take longer
+than what most rules do.
 """
 
 import operator
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
+from numba import carray
 from numba.core import cgutils, errors, types
-from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic, make_attribute_wrapper, models, overload, register_model
 
 from engram.compiling import compiled
 from engram.memory.heap import sift
-from engram.memory.strategies.decisions import RefusedError
 from engram.memory.strategy_types import StrategyType, class_of
 from engram.typing import Whole
 
-ROW = types.Array(types.float64, 1, "C")
-PLACES = types.Array(types.int32, 1, "C")
+DOUBLES, INTS = types.CPointer(types.float64), types.CPointer(types.int32)
 MEMBERS = (
-    ("ranks", ROW),  # [size]
-    ("heap", PLACES),  # [capacity]
-    ("place", PLACES),  # [capacity]
-    ("columns", types.Array(types.float64, 2, "C")),  # [columns, capacity]
-    ("own", ROW),  # [table_numbers]
+    ("ranks", DOUBLES),  # [capacity]
+    ("heap", INTS),  # [capacity]
+    ("place", INTS),  # [capacity]
+    ("columns", DOUBLES),  # [columns, capacity]
+    ("own", DOUBLES),  # [table numbers]
+    ("size", types.intp),  # entries in use
+    ("capacity", types.intp),
 )
 
 
@@ -58,26 +60,34 @@ for _name, _ in MEMBERS:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def pack_numbers(typing: Any, strategy: Any, ranks: Any, heap: Any, place: Any, columns: Any, own: Any) -> Any:
+def pack_numbers(
+    typing: Any, strategy: Any, ranks: Any, heap: Any, place: Any, columns: Any, own: Any, size: Any
+) -> Any:
     """One table's numbers, from its rows of all tables' arrays."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         struct = cgutils.create_struct_proxy(signature.return_type)(context, builder)
-        for (name, _), value in zip(MEMBERS, args[1:], strict=True):
-            setattr(struct, name, value)
-        return impl_ret_borrowed(context, builder, signature.return_type, struct._getvalue())
+        arrays = [context.make_array(kind)(context, builder, value) for kind, value in zip(rows, args[1:6], strict=True)]
+        for (name, _), array in zip(MEMBERS, arrays, strict=False):
+            setattr(struct, name, array.data)
+        struct.size = args[6]
+        struct.capacity = cgutils.unpack_tuple(builder, arrays[0].shape)[0]
+        return struct._getvalue()
 
-    return NumbersType(strategy)(strategy, *(kind for _, kind in MEMBERS)), generate
+    rows = (ranks, heap, place, columns, own)
+    return NumbersType(strategy)(strategy, *rows, types.intp), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def _as_ordered(typing: Any, numbers: Any) -> Any:
     """The ranks of a table's numbers, with their heap."""
+    return ordered_type(numbers), lambda context, builder, signature, args: args[0]
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return impl_ret_borrowed(context, builder, signature.return_type, args[0])
 
-    return ordered_type(numbers), generate
+@intrinsic  # type: ignore[untyped-decorator]
+def _shifted(typing: Any, pointer: Any, count: Any) -> Any:
+    """A pointer to the element that comes `count` later."""
+    return pointer(pointer, types.intp), lambda context, builder, signature, args: builder.gep(args[0], [args[1]])
 
 
 @overload(operator.getitem, strict=False, prefer_literal=True)  # type: ignore[untyped-decorator]
@@ -91,38 +101,48 @@ def _get_column(numbers: Any, name: Any) -> Callable[..., Any] | None:
     key = name.literal_value
     if key in cls.table_numbers:
         at = cls.table_numbers.index(key)
-        return lambda numbers, name: numbers.own[at : at + 1]
+        return lambda numbers, name: carray(_shifted(numbers.own, at), (1,))
+    if key == cls.rank_name() and cls.order:
+        return lambda numbers, name: _as_ordered(numbers)
     if key == cls.rank_name():
-        return (lambda numbers, name: _as_ordered(numbers)) if cls.order else (lambda numbers, name: numbers.ranks)
+        return lambda numbers, name: carray(numbers.ranks, (numbers.size,))
     if key in cls.numbers:
         column = cls.column_names().index(key)
-        return lambda numbers, name: numbers.columns[column, : len(numbers.ranks)]
+        return lambda numbers, name: carray(_shifted(numbers.columns, column * numbers.capacity), (numbers.size,))
     raise errors.TypingError(f"numbers[{key!r}]: {cls.name} keeps {(*cls.numbers, *cls.table_numbers)}")
 
 
 @overload(operator.getitem, strict=False)  # type: ignore[untyped-decorator]
 def _get_ordered(column: Any, slot: Any) -> Callable[..., Any] | None:
     if isinstance(column, OrderedType) and isinstance(slot, types.Integer):
-        return lambda column, slot: column.ranks[slot]
+        return lambda column, slot: get_rank(column.ranks, column.size, slot)
     return None
 
 
 @overload(operator.setitem, strict=False)  # type: ignore[untyped-decorator]
 def _set_ordered(column: Any, slot: Any, value: Any) -> Callable[..., Any] | None:
     if isinstance(column, OrderedType) and isinstance(slot, types.Integer):
-        return lambda column, slot, value: set_rank(column.heap, column.place, column.ranks, slot, value)
+        return lambda column, slot, value: set_rank(column.heap, column.place, column.ranks, column.size, slot, value)
     return None
 
 
 @overload(len, strict=False)  # type: ignore[untyped-decorator]
 def _len_ordered(column: Any) -> Callable[..., Any] | None:
-    return (lambda column: len(column.ranks)) if isinstance(column, OrderedType) else None
+    return (lambda column: column.size) if isinstance(column, OrderedType) else None
 
 
 @compiled
-def set_rank(heap: Any, place: Any, ranks: Any, slot: Whole, rank: float) -> None:
+def get_rank(ranks: Any, size: int, slot: Whole) -> float:
+    """The rank of an entry."""
+    if not 0 <= slot < size:
+        raise IndexError("a strategy read the number of a slot that is not in use")
+    return float(ranks[slot])
+
+
+@compiled
+def set_rank(heap: Any, place: Any, ranks: Any, size: int, slot: Whole, rank: float) -> None:
     """Give an entry a rank, and its place in the heap."""
-    if not 0 <= slot < len(ranks):
-        raise RefusedError("a strategy set a number of a slot that is not in use")
-    ranks[slot] = np.float64(rank)
-    sift(heap, place, ranks, len(ranks), slot)
+    if not 0 <= slot < size:
+        raise IndexError("a strategy set the number of a slot that is not in use")
+    ranks[slot] = rank
+    sift(heap, place, ranks, size, slot)

@@ -92,7 +92,7 @@ def _rule_type(strategy: StrategyType, name: str) -> types.Dispatcher:
         rule = inspect.getattr_static(class_of(strategy), name)
         ours = FunctionType(rule.__code__, rule.__globals__, name, rule.__defaults__, rule.__closure__)
         ours.__module__, ours.__qualname__ = __name__, rule.__qualname__
-        _rules[strategy.identity, name] = numba.njit(nogil=True, error_model="numpy")(ours)
+        _rules[strategy.identity, name] = numba.njit(nogil=True, error_model="numpy", boundscheck=True)(ours)
     return types.Dispatcher(_rules[strategy.identity, name])
 
 

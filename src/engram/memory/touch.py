@@ -46,8 +46,9 @@ def read_and_touch(
         for action in range(actions):
             found = search_table(keys, sketch, action, size[action], capacity, queries[b], distances, slots)
             out[b, action] = weighted_mean(values[action], distances, slots, found, reading)
-            ranked = ranks[action, : size[action]]
-            numbers = pack_numbers(strategy, ranked, heap[action], place[action], columns[action], own[action])
+            numbers = pack_numbers(
+                strategy, ranks[action], heap[action], place[action], columns[action], own[action], size[action]
+            )
             strategy.touched(Touch(slots[:found], distances[:found], clock[0]), numbers)
     return True
 
