@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.table import Table
 
 from engram import MFEC, EpisodicMemory
-from engram.encoders.projection import SCALE, GaussianProjection
+from engram.encoders.projection import SCALE, Projection
 from engram.envs.atari import AtariGame
 from engram.typing import Array, Floats
 
@@ -114,7 +114,7 @@ def on_faiss(agent: MFEC) -> MFEC:
 
 def projection_row(frames: Array) -> tuple[float, float, bool]:
     """Microseconds of a dense product and of the projection per frame, and whether their keys are equal."""
-    project = GaussianProjection(frames.shape[1:], KEYS, np.random.default_rng(0))
+    project = Projection(KEYS).build(Spaces(frames.shape[1:], np.dtype(np.uint8), 1), np.random.default_rng(0))
     weights = np.rint(np.random.default_rng(0).standard_normal((frames[0].size, KEYS)) * SCALE)
     dense, flat = weights.astype(np.float32), frames.reshape(len(frames), -1)
     project(frames[:1])
@@ -180,7 +180,7 @@ def measure(steps: int, rounds: int, entries: tuple[int, ...], frames: int) -> F
     """Everything; of speeds the median of the rounds, in each of which every agent learns once."""
     arithmetic, resident_now = memory_row()
     dense, ours, equal = projection_row(np.array(list(play(2_000))))
-    project = GaussianProjection((4, 84, 84), KEYS, np.random.default_rng(0))
+    project = Projection(KEYS).build(Spaces((4, 84, 84), np.dtype(np.uint8), 1), np.random.default_rng(0))
     keys = np.concatenate([project(frame[None]) for frame in play(frames)])
     work: dict[str, Callable[[int], object]] = {"emulator with preprocessing": emulator()}
     for size in entries:

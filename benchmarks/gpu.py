@@ -70,7 +70,7 @@ def fill(memory: EpisodicMemory) -> None:
     for action in range(memory.actions):
         store.fill(tables, action, np.ascontiguousarray(all_keys()[action, :capacity, : memory.key_size]))
     tables.size[:] = tables.clock[:] = capacity
-    store.take(tables, {})
+    store.take(tables)
 
 
 def peers(memory: EpisodicMemory) -> dict[str, float]:
@@ -130,8 +130,8 @@ def observations(game: str) -> list[Array]:
 
 def full_agent(kind: type[MFEC | NEC], game: str, **settings: Any) -> Any:
     """An agent that never explores, with a full memory."""
-    greedy = {"epsilon_initial": 0.0, "epsilon_final": 0.0}
-    agent = kind(game, seed=0, device=DEVICE, capacity=CAPACITY, **greedy, **settings)
+    greedy: dict[str, Any] = {"device": DEVICE, "epsilon_initial": 0.0, "epsilon_final": 0.0}
+    agent = kind(game, seed=0, capacity=CAPACITY, **greedy, **settings)
     fill(agent.memory)
     return agent
 
@@ -180,8 +180,8 @@ def measure_nec(game: str) -> dict[str, Any]:
 
 def measure_d3qn(game: str, steps: int, **settings: Any) -> dict[str, Any]:
     """A short run, learning steps timed as they come."""
-    annealed = {"epsilon_anneal_start_steps": 0, "epsilon_anneal_end_steps": 1}
-    agent: Any = D3QN(game, seed=0, device=DEVICE, **annealed, **settings)
+    annealed: dict[str, Any] = {"device": DEVICE, "epsilon_anneal_start_steps": 0, "epsilon_anneal_end_steps": 1}
+    agent: Any = D3QN(game, seed=0, **annealed, **settings)
     learned: list[float] = []
     learn = agent.learn_from
 

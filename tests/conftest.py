@@ -1,5 +1,6 @@
 """Fixtures that many tests share."""
 
+import os
 from typing import Any
 
 import gymnasium
@@ -9,6 +10,11 @@ import pytest
 from engram.agents import Agent
 from engram.files.arrays import split
 from engram.typing import Floats
+
+
+def pytest_configure() -> None:
+    """One thread for each process: PyTorch's more would fight over the cores, and round differently."""
+    os.environ["OMP_NUM_THREADS"] = "1"
 
 
 class Corridor(gymnasium.Env[Floats, np.int64]):

@@ -1,4 +1,4 @@
-"""PyTorch, if it is there: which device to use, and how many threads.
+"""PyTorch, if it is there, and which device to use.
 
 Importing this module needs the `torch` extra; only what learns with networks imports it.
 """
@@ -17,8 +17,6 @@ except ModuleNotFoundError as error:
     ) from error
 
 __all__ = ["find_device", "put", "torch"]
-
-torch.set_num_threads(1)  # these networks are small: more threads only wait for each other
 
 
 def find_device(name: str) -> torch.device:

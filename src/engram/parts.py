@@ -8,6 +8,7 @@ description. One of the user's own cannot: reading a file never imports a module
 """
 
 import sys
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
 from importlib import import_module
@@ -104,8 +105,8 @@ class Family(Generic[PartType]):
 
     word: str  # "strategy"
     base: type[PartType]
-    built_in: dict[str, type[PartType] | str]  # name → class, or `module:Class` where importing it needs an extra
-    aliases: dict[str, str]
+    built_in: Mapping[str, type[PartType] | str]  # name → class, or `module:Class` where importing it needs an extra
+    aliases: Mapping[str, str]
 
     def find(self, spec: Any) -> PartType:
         """A part from an object, from `name[:option=value,…]` or from `module:Class[:option=value,…]`."""

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 # A component's place here decides what it draws, and so every result: add at the end, never reorder.
-COMPONENTS = ("policy", "games", "evaluation", "encoder", "replay", "prediction")
+COMPONENTS = ("policy", "games", "evaluation", "encoder", "replay", "prediction", "exploration", "strategy")
 
 
 def _sequence(seed: int, component: str, number: int = 0) -> np.random.SeedSequence:

@@ -15,7 +15,7 @@ from engram.agents.nec import NECConfig, estimate, n_step_returns
 from engram.agents.rmsprop import RMSprop
 from engram.devices import torch
 from engram.errors import InvalidInputError
-from engram.networks import make_network
+from engram.networks import MLP, make_module
 from tests.conftest import Corridor, assert_same_state
 
 STRATEGIES = ["lru", "rew", "sur", "kmeans", "dkm", "fading"]
@@ -79,7 +79,7 @@ def test_gradients_agree_with_central_differences() -> None:
     """Of the loss with respect to the network's weights, the stored keys and the stored values, in float64."""
     rng = np.random.default_rng(0)
     batch, k, dims = 5, 4, 6
-    network = make_network((3,), dims, rng).double()
+    network = make_module(MLP(), (3,), dims, rng).double()
     observations = torch.from_numpy(rng.standard_normal((batch, 3)))
     keys = torch.from_numpy(rng.standard_normal((batch, k, dims)) * 0.3).requires_grad_()
     values = torch.from_numpy(rng.standard_normal((batch, k))).requires_grad_()
@@ -135,7 +135,7 @@ def test_learning_the_memory_moves_stored_keys_and_values() -> None:
     before = [agent.memory.entries(action) for action in range(2)]
     assert (agent.memory.companions == 0).all()
     batch = agent.replay.sample(agent.replay_rng, 32)
-    h = agent.network(torch.from_numpy(batch.observations)).detach()
+    h = agent.network.module(torch.from_numpy(batch.observations)).detach()
     near = agent.memory.look_up(batch.actions, h.numpy())
     stored = [
         (torch.from_numpy(b["keys"]).requires_grad_(), torch.from_numpy(b["values"]).requires_grad_()) for b in before
@@ -195,10 +195,12 @@ def test_a_state_is_recognised_by_its_observation_not_by_its_key() -> None:
 def test_keys_have_the_same_bits_alone_and_in_a_batch() -> None:
     agent = NEC("CartPole-v1", seed=0, **SMALL).learn(500)
     batch = np.random.default_rng(0).standard_normal((100, 4)).astype(np.float32)
-    together = agent.encoder(batch)
+    together = agent.network(batch)
     for observation, key in zip(batch, together, strict=True):
-        np.testing.assert_array_equal(agent.encoder(observation[None])[0], key)
-    torch.testing.assert_close(agent.network(torch.from_numpy(batch)), torch.from_numpy(together), rtol=1e-4, atol=1e-5)
+        np.testing.assert_array_equal(agent.network(observation[None])[0], key)
+    torch.testing.assert_close(
+        agent.network.module(torch.from_numpy(batch)), torch.from_numpy(together), rtol=1e-4, atol=1e-5
+    )
     actions = agent.predict(batch)[0]
     assert all(agent.predict(observation)[0] == action for observation, action in zip(batch, actions, strict=True))
 
@@ -272,7 +274,7 @@ def test_images_go_through_convolutions_and_resume_exactly(tmp_path: Path) -> No
         "capacity": 40,
     }
     whole = NEC(Screen, **settings).learn(160)
-    assert [type(layer).__name__ for layer in whole.network][::2][:3] == ["Conv2d"] * 3
+    assert [type(layer).__name__ for layer in whole.network.module.children()][::2][:3] == ["Conv2d"] * 3
     part = NEC(Screen, **settings).learn(90)
     part.save(tmp_path / "model.safetensors")
     assert_same_state(whole, NEC.load(tmp_path / "model.safetensors", Screen).learn(70))

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from engram.encoders.projection import FLUSH_PIXELS, LARGEST_WEIGHT, SCALE, GaussianProjection
+from engram.encoders.projection import FLUSH_PIXELS, LARGEST_WEIGHT, MOST_REMEMBERED, SCALE, Projection
 from engram.envs.atari import AtariGame
+from engram.parts import Spaces
 from engram.typing import Array, Floats
 
 KEYS = 6
@@ -21,8 +22,9 @@ def dense(images: Array, key_size: int, seed: int = 5) -> Floats:
     return np.asarray(sums * (1 / (255 * SCALE * np.sqrt(key_size)))).astype(np.float32)
 
 
-def projection(shape: tuple[int, ...], key_size: int = KEYS, seed: int = 5) -> GaussianProjection:
-    return GaussianProjection(shape, key_size, np.random.default_rng(seed))
+def projection(shape: tuple[int, ...], key_size: int = KEYS, seed: int = 5) -> Projection:
+    spaces = Spaces(shape, np.dtype(np.uint8), 2)
+    return Projection(key_size).build(spaces, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("shape", [(4, 6, 5), (3, 7), (9, 4, 3), (1, 8, 8)])
@@ -56,3 +58,10 @@ def test_the_largest_sums_do_not_overflow() -> None:
     for image in (white, black, white):
         np.testing.assert_array_equal(project(image), dense(image, KEYS))
     assert FLUSH_PIXELS * 255 * LARGEST_WEIGHT < 2**31
+
+
+def test_what_is_remembered_does_not_grow_without_bound() -> None:
+    images = np.random.default_rng(0).integers(0, 256, (3 * MOST_REMEMBERED + 1, 4, 6, 5), np.uint8)
+    project = projection((4, 6, 5))
+    np.testing.assert_array_equal(project(images), dense(images, KEYS))
+    assert len(project._seen) == len(project._sums) == MOST_REMEMBERED

@@ -139,7 +139,7 @@ def test_an_interrupted_game_is_resumed_exactly(
 
 
 def test_a_game_is_resumed_after_lost_lives(tmp_path: Path) -> None:
-    settings = {"capacity": 200, "epsilon_anneal_start_steps": 0, "epsilon_anneal_end_steps": 100}
+    settings: dict[str, Any] = {"capacity": 200, "epsilon_anneal_start_steps": 0, "epsilon_anneal_end_steps": 100}
     whole = MFEC("ms_pacman", seed=0, **settings).learn(700)
     part = MFEC("ms_pacman", seed=0, **settings).learn(400)
     assert part.loop.game == 1, "still in the first game"

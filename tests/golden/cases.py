@@ -19,8 +19,11 @@ from engram import evaluate_policy
 from engram.cli import main
 
 STRATEGIES = ("lru", "rew", "sur", "kmeans", "dkm", "fading", "dkm:decay=0.3", "fading:lifetime=20")
-SOON = {"epsilon_anneal_start_steps": 100, "epsilon_anneal_end_steps": 1_000}  # so that greedy steps are among them
-LEARN = {"learning_start_steps": 100, "batch_size": 8, "replay_size": 2_000, "learning_rate": 1e-3}
+SOON: dict[str, Any] = {
+    "epsilon_anneal_start_steps": 100,
+    "epsilon_anneal_end_steps": 1_000,
+}  # greedy steps too
+LEARN: dict[str, Any] = {"learning_start_steps": 100, "batch_size": 8, "replay_size": 2_000, "learning_rate": 1e-3}
 PONG = "pong?noop_max=5&max_frames=700"  # several games in a few hundred steps
 SETTINGS_OF_MFEC: dict[str, dict[str, Any]] = {
     "mean kernel": {"kernel": "mean"},

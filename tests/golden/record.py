@@ -46,7 +46,7 @@ def models() -> None:
     """One file for every agent and strategy."""
     for strategy in STRATEGIES:
         name = strategy.replace(":", "-").replace("=", "")
-        memory = {"strategy": strategy, "capacity": 20, "seed": 7, **SOON}
+        memory: dict[str, Any] = {"strategy": strategy, "capacity": 20, "seed": 7, **SOON}
         model(f"mfec-{name}", engram.MFEC("CartPole-v1", **memory).learn(1_234))
         model(f"nec-{name}", engram.NEC("engram/OpenRoom-v0", **memory, **LEARN, key_size=8).learn(777))
     model("d3qn", engram.D3QN("CartPole-v1", **SOON, **LEARN, feature_size=16).learn(777))

@@ -1,14 +1,20 @@
 """Hyperparameters as frozen, checked dataclasses that can be written down and read back."""
 
-import difflib
-import hashlib
-import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Self
 
 from engram import checks
+from engram.encoders import ENCODERS, Encoder
 from engram.errors import InvalidInputError
-from engram.memory.strategies import STRATEGIES, Strategy, get_strategy
+from engram.exploration import EXPLORATIONS, EpsilonGreedy, Exploration
+from engram.memory.strategies import STRATEGIES
+from engram.networks import NETWORKS
+from engram.parts import Family, Part
+
+PARTS: dict[str, Family[Any]] = {  # settings that are parts, wherever a config has them
+    family.word: family for family in (ENCODERS, NETWORKS, STRATEGIES, EXPLORATIONS)
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +23,8 @@ class AgentConfig:
 
     seed: int = 0  # one seed determines everything that is random
     discount: float = 0.99  # λ, what a reward is worth one step later
+    encoder: str | Encoder | None = None  # observations to keys: identity, projection, scaled, dct, frozen; None: usual
+    exploration: str | Exploration | None = None  # epsilon-greedy, boltzmann, mellowmax, novelty; None: by epsilon_…
     epsilon_initial: float = 1.0  # probability of a random action at the start
     epsilon_final: float = 5e-3  # probability of a random action at the end
     epsilon_anneal_start_steps: int = 5_000  # step from which that probability falls in a straight line
@@ -30,6 +38,7 @@ class AgentConfig:
         checks.one_of("ties", self.ties, ("random", "first"))
         checks.at_least("epsilon_anneal_start_steps", self.epsilon_anneal_start_steps, 0)
         checks.at_least("epsilon_anneal_end_steps", self.epsilon_anneal_end_steps, self.epsilon_anneal_start_steps)
+        self.parts()
 
     @classmethod
     def from_settings(cls, settings: dict[str, Any]) -> Self:
@@ -37,58 +46,48 @@ class AgentConfig:
         known = [field.name for field in fields(cls)]
         for name in settings:
             if name not in known:
-                close = difflib.get_close_matches(name, known, n=1)
-                hint = f"did you mean {close[0]!r}? " if close else ""
-                raise InvalidInputError(f"unknown setting {name!r}; {hint}settings: {', '.join(known)}")
+                raise InvalidInputError(
+                    f"unknown setting {name!r}; {checks.nearest(name, known)}settings: {', '.join(known)}"
+                )
         return cls(**settings)
+
+    @classmethod
+    def from_json(cls, described: Mapping[str, Any], given: Mapping[str, Any]) -> Self:
+        """The config that `to_json` described; parts of the user's own must be given again, by their setting."""
+        settings = dict(described)
+        for name, part in given.items():
+            if part is not None and name not in part_settings(cls):
+                raise InvalidInputError(f"this agent has no {name}; leave out {name}=")
+        for name in part_settings(cls):
+            if isinstance(settings.get(name), dict):
+                settings[name] = PARTS[name].restore(settings[name], given.get(name))
+            elif given.get(name) is not None:
+                raise InvalidInputError(f"the agent was trained with the usual {name}; leave out {name}=")
+        return cls.from_settings(settings)
+
+    def parts(self) -> dict[str, Part]:
+        """The parts that were chosen, by their setting; those left at None are the agent's to choose."""
+        chosen = {name: getattr(self, name) for name in part_settings(type(self))}
+        return {name: PARTS[name].find(part) for name, part in chosen.items() if part is not None}
+
+    def chosen_exploration(self) -> Exploration:
+        """The exploration: the one that was chosen, or ε-greedy by the epsilon settings."""
+        if self.exploration is not None:
+            return EXPLORATIONS.find(self.exploration)
+        return EpsilonGreedy(
+            self.epsilon_initial, self.epsilon_final, self.epsilon_anneal_start_steps, self.epsilon_anneal_end_steps
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Every setting, as plain data."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        if isinstance(values.get("strategy"), Strategy | str):
-            values["strategy"] = strategy_to_json(get_strategy(values["strategy"]))
-        return values
+        return values | {name: part.describe() for name, part in self.parts().items()}
+
+    def foreign_parts(self) -> dict[str, str]:
+        """The parts that are not Engram's own, as they are named on a command line."""
+        return {name: part.spec() for name, part in self.parts().items() if "source" in part.describe()}
 
 
-def strategy_to_json(strategy: Strategy) -> dict[str, Any]:
-    """A strategy's name and options; for a user's own, also a digest of its source."""
-    described = {"name": strategy.name, **strategy.options}
-    if STRATEGIES.get(strategy.name) is not type(strategy):
-        described["source"] = source_digest(type(strategy))
-    return described
-
-
-def strategy_from_json(described: dict[str, Any], given: Strategy | None) -> Strategy:
-    """The strategy that a file names. One of the user's own is never loaded from a file: it must be given."""
-    if "source" not in described:
-        if given is not None:
-            raise InvalidInputError(
-                f"this model was trained with the built-in strategy {described['name']!r}; load it without strategy="
-            )
-        options = {name: value for name, value in described.items() if name != "name"}
-        return STRATEGIES[described["name"]](**options)
-    if given is None or given.name != described["name"]:
-        raise InvalidInputError(
-            f"this model was trained with the strategy {described['name']!r}, which is not part of Engram; "
-            f"pass it: load(path, strategy={described['name']}())"
-        )
-    if strategy_to_json(given) != described:
-        raise InvalidInputError(
-            f"the strategy {given.name!r} that was passed is not the one that the model was trained with: its source "
-            f"or its options differ ({strategy_to_json(given)} instead of {described})"
-        )
-    return given
-
-
-def source_digest(strategy: type[Strategy]) -> str:
-    """A short digest of the source of a class, so that an edited strategy counts as another one.
-
-    The class keeps it, and so has it where it is sent without its file: on a node of a cluster.
-    """
-    if "_source_digest" not in vars(strategy):
-        try:
-            source = inspect.getsource(cast(type, strategy))
-        except (OSError, TypeError):  # typed into an interactive session
-            source = strategy.__qualname__
-        strategy._source_digest = hashlib.sha256(source.encode()).hexdigest()[:12]  # type: ignore[attr-defined]
-    return str(vars(strategy)["_source_digest"])
+def part_settings(config: type[AgentConfig]) -> list[str]:
+    """The settings of a config that are parts."""
+    return [field.name for field in fields(config) if field.name in PARTS]

@@ -8,12 +8,15 @@ import numpy as np
 from engram import checks
 from engram.agents.base import Agent
 from engram.agents.config import AgentConfig
-from engram.agents.policy import greedy
+from engram.agents.front import Front
+from engram.agents.q_network import QNetwork
 from engram.agents.rmsprop import RMSprop, check_rmsprop
-from engram.compiling import compiled
-from engram.devices import find_device, put, torch
-from engram.networks import as_input, make_network
-from engram.randomness import generator, generator_state, set_generator_state
+from engram.agents.settings import takes
+from engram.devices import find_device, torch
+from engram.envs import EnvLike
+from engram.exploration import View
+from engram.networks import NETWORKS, Network, default_network
+from engram.randomness import generator
 from engram.replay.transitions import Batch, TransitionReplay
 from engram.typing import Array, Floats
 
@@ -22,6 +25,7 @@ from engram.typing import Array, Floats
 class D3QNConfig(AgentConfig):
     """Hyperparameters of D3QN. The defaults are those of the paper's Table 6 for classic control."""
 
+    network: str | Network | None = None  # encoded observations to features: mlp, convolutional; None: the paper's
     replay_size: int = 100_000  # transitions to draw from
     learning_rate: float = 25e-5  # of RMSprop
     rmsprop_decay: float = 0.95  # of the average of squared gradients; the paper calls it momentum
@@ -68,42 +72,55 @@ class D3QN(Agent):
     has_replay = True
     step_cost = 5.0
     default_steps = 20_000
+    saved = ("online", "target", "optimiser", "replay", "replay_rng")
     Config = D3QNConfig
     config: D3QNConfig
 
-    def _build(self) -> None:
-        config, source = self.config, self.source
-        device = find_device(config.device)
-        self.online, self.target = (
-            QNetwork(
-                source.observation_shape,
-                source.actions,
+    @takes(D3QNConfig)
+    def __init__(self, env: EnvLike, config: D3QNConfig) -> None:
+        self._begin(env, config)
+
+    def build(self) -> None:
+        """Both networks, the optimiser and the replay."""
+        config, spaces = self.config, self.spaces
+        rng = generator(self.seed, "encoder")
+        front = Front(config, spaces, rng)
+        self.front, self.encoder = front, front.encoder
+        drawn = rng.bit_generator.state
+        recipe = default_network(front.shape) if config.network is None else NETWORKS.find(config.network)
+
+        def network() -> QNetwork:
+            rng.bit_generator.state = drawn  # both networks begin with the same weights
+            return QNetwork(
+                front,
+                recipe,
+                spaces.actions,
                 feature_size=config.feature_size,
                 dueling=config.dueling,
-                rng=generator(self.seed, "encoder"),
-                device=device,
+                rng=rng,
+                device=find_device(config.device),
             )
-            for _ in range(2)
-        )
+
+        self.online, self.target = network(), network()
         self.optimiser = RMSprop(
             self.online.parameters,
             learning_rate=config.learning_rate,
             decay=config.rmsprop_decay,
             epsilon=config.rmsprop_epsilon,
         )
-        self.replay = TransitionReplay(config.replay_size, source.observation_shape, source.observation_dtype)
+        self.replay = TransitionReplay(config.replay_size, spaces.observation_shape, spaces.observation_dtype)
         self.replay_rng = generator(self.seed, "replay")
         self._action = 0  # the last one taken
+        self._view = View(
+            spaces.actions, q_values=lambda observation: self.q_values(observation[None])[0], ties=config.ties
+        )
 
     def act(self, observation: Array, step: int) -> int:
-        """ε-greedy on Q. An explored step needs no network."""
+        """Choose by the exploration, which has the network asked only if it needs values."""
+        self.front.update(observation)
         if not self.replay.in_episode:
             self.replay.begin(observation)
-        rng = self.policy_rng
-        if rng.random() < self.epsilon(step):
-            self._action = int(rng.integers(self.source.actions))
-        else:
-            self._action = greedy(self.online(observation[None])[0], rng, self.config.ties)
+        self._action = self.exploration.choose(step, self.policy_rng, self._view.at(observation))
         return self._action
 
     def observe(self, reward: float, observation: Array, terminated: bool, truncated: bool) -> None:
@@ -112,7 +129,8 @@ class D3QN(Agent):
         if config.reward_clip is not None:
             reward = min(max(reward, -config.reward_clip), config.reward_clip)
         self.replay.add(self._action, reward, observation, terminated=terminated, truncated=truncated)
-        if step >= config.learning_start_steps and step % config.learning_interval_steps == 0:
+        due = step >= config.learning_start_steps and step % config.learning_interval_steps == 0
+        if due and self.front.settled:
             self.learn_from(self.replay.sample(self.replay_rng, config.batch_size))
         if step % config.target_update_steps == 0:
             self.target.copy(self.online)
@@ -144,141 +162,19 @@ class D3QN(Agent):
         return value
 
     def q_values(self, observations: Array) -> Floats:
-        """Q of every action for a batch of observations."""
+        """Q of every action for a batch of observations; 0 before the encoder in front has settled."""
+        if not self.front.settled:
+            return np.zeros((len(observations), self.spaces.actions), np.float32)
         return self.online(observations)
 
-    def _forget_episode(self) -> None:
+    def forget_episode(self) -> None:
+        """Break off the episode; the steps it has taken stay in the replay."""
         self.replay.abandon()
 
     @classmethod
-    def _sizes(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:
+    def widths(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:
+        """The inputs of the heads, as far as the settings tell where those are."""
+        if settings.get("network") is not None or settings.get("encoder") is not None:
+            return {}
         last = 4 if len(shape) == 1 else 8  # the number of the heads' weights, above two or four layers
         return {f"online/{last}": settings["feature_size"]}
-
-    def _check_parts(self) -> None:
-        self.replay.check_valid()
-
-    def _parts(self) -> dict[str, Any]:
-        return {
-            "online": self.online.state_dict(),
-            "target": self.target.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "replay": self.replay.state_dict(),
-            "replay_rng": generator_state(self.replay_rng),
-        }
-
-    def _load_parts(self, parts: dict[str, Any]) -> None:
-        for name in ("online", "target", "optimiser", "replay"):
-            getattr(self, name).load_state_dict(parts[name])
-        set_generator_state(self.replay_rng, parts["replay_rng"])
-
-
-class QNetwork:
-    """Q of every action: NEC's encoder, ReLU, and one linear layer of heads, V and A if dueling, otherwise Q.
-
-    Without gradients, vectors on the CPU go through a compiled kernel: the same observation under the same weights
-    has the same bits alone and in a batch. All else goes through PyTorch, whose rounding depends on the batch.
-    """
-
-    def __init__(
-        self,
-        shape: tuple[int, ...],
-        actions: int,
-        *,
-        feature_size: int,
-        dueling: bool,
-        rng: np.random.Generator,
-        device: torch.device,
-    ) -> None:
-        encoder = make_network(shape, feature_size, rng)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(rng.integers(2**63)))
-            heads = torch.nn.Linear(feature_size, dueling + actions)
-        self.actions, self.device = actions, device
-        self.parameters = [*encoder.to(device).parameters(), *heads.to(device).parameters()]
-        self._layers = torch.nn.Sequential(*encoder, torch.nn.ReLU(), heads)
-        self._combination = torch.from_numpy(combination(actions, dueling)).to(device)
-        self._compiled = len(shape) == 1 and device.type == "cpu"
-        self._kernel_weights: list[Floats] = []  # empty when the parameters have changed
-
-    def __call__(self, observations: Array) -> Floats:
-        """[B, …] → [B, actions], without gradients."""
-        if self._compiled:
-            x = as_rows(observations)
-            q = np.empty((len(x), self.actions), np.float32)
-            three_layers(x, q, *self._weights())
-            return q
-        with torch.no_grad():
-            found: Floats = self.forward(observations).cpu().numpy()
-        return found
-
-    def forward(self, observations: Array) -> torch.Tensor:
-        """[B, …] → [B, actions], with gradients."""
-        batch = torch.tensor(observations)  # a copy in PyTorch's own memory, which is aligned: the same bits every run
-        heads: torch.Tensor = self._layers(as_input(batch, self.device))
-        return heads @ self._combination
-
-    def _weights(self) -> list[Floats]:
-        """The parameters, transposed so that outputs lie side by side, the heads combined to Q."""
-        if not self._kernel_weights:
-            *below, weights, biases = (parameter.detach().numpy().T for parameter in self.parameters)
-            to_q = self._combination.numpy()
-            self._kernel_weights = [*map(np.ascontiguousarray, below), weights @ to_q, biases @ to_q]
-        return self._kernel_weights
-
-    def weights_changed(self) -> None:
-        """To be called after each change of the parameters."""
-        self._kernel_weights = []
-
-    def copy(self, other: "QNetwork") -> None:
-        """Become equal to another one."""
-        self.load_state_dict(other.state_dict())
-
-    def state_dict(self) -> dict[str, Any]:
-        """The parameters, by number."""
-        return {str(number): weight.detach().cpu().numpy().copy() for number, weight in enumerate(self.parameters)}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take back what `state_dict` gave."""
-        for number, weight in enumerate(self.parameters):
-            put(weight, state[str(number)])
-        self.weights_changed()
-
-
-def combination(actions: int, dueling: bool) -> Floats:
-    """The matrix that makes Q of the heads V and A, [1 + actions, actions]: Q = V + A − mean A. If not dueling, 1."""
-    if not dueling:
-        return np.eye(actions, dtype=np.float32)
-    return np.vstack([np.ones(actions), np.eye(actions) - 1 / actions]).astype(np.float32)
-
-
-def as_rows(observations: Array) -> Floats:
-    """A batch of vectors as `as_input` makes it: float32, bytes scaled to [0, 1]."""
-    rows = np.ascontiguousarray(observations, np.float32)
-    return rows / np.float32(255) if observations.dtype == np.uint8 else rows
-
-
-@compiled
-def linear(x: Floats, weights: Floats, biases: Floats, out: Floats) -> None:
-    """Biases + x · weights, summed in the order of x."""
-    for i in range(len(out)):
-        out[i] = biases[i]
-    for j in range(len(x)):
-        value = x[j]
-        if value != 0:
-            for i in range(len(out)):
-                out[i] += weights[j, i] * value
-
-
-@compiled
-def three_layers(
-    x: Floats, out: Floats, w1: Floats, b1: Floats, w2: Floats, b2: Floats, w3: Floats, b3: Floats
-) -> None:
-    """Linear, ReLU, linear, ReLU, linear for every row of x, each summed in the same order whatever the batch."""
-    first, second = np.empty_like(b1), np.empty_like(b2)
-    for row in range(len(x)):
-        linear(x[row], w1, b1, first)
-        np.maximum(first, 0, first)
-        linear(first, w2, b2, second)
-        np.maximum(second, 0, second)
-        linear(second, w3, b3, out[row])

@@ -6,10 +6,13 @@ from typing import Any, Literal
 import numpy as np
 
 from engram import checks
-from engram.agents.base import Agent, check_episode
+from engram.agents.base import Agent
 from engram.agents.config import AgentConfig
-from engram.agents.policy import greedy
-from engram.encoders import GaussianProjection, Identity
+from engram.agents.episode import Episode, Waiting
+from engram.agents.settings import takes
+from engram.encoders import ENCODERS, Encoder, Identity, Projection
+from engram.envs import EnvLike
+from engram.exploration import View
 from engram.hashing import state_of
 from engram.memory import EpisodicMemory
 from engram.memory.batch import check_merging
@@ -27,7 +30,7 @@ class MFECConfig(AgentConfig):
     neighbours: int = 11  # k, entries that a read averages over
     kernel: Literal["inverse", "mean"] = "inverse"  # weights 1/(d² + δ), or equal weights
     delta: float = 1e-3  # δ, which keeps the weights finite
-    projection_size: int = 128  # key size for images; vectors are their own keys
+    projection_size: int = 128  # key size for images, if no encoder is chosen; vectors are their own keys
     duplicates: bool = False  # a state met before counts as a new one
     merging: Literal["single", "episode"] = "single"  # clusters take in an episode's states one by one, or as one batch
     device: Literal["cpu", "cuda", "auto"] = "cpu"  # where the memory's keys are
@@ -37,6 +40,12 @@ class MFECConfig(AgentConfig):
         check_merging(self.merging, get_strategy(self.strategy))
         for name in ("capacity", "neighbours", "projection_size"):
             checks.at_least(name, getattr(self, name), 1)
+
+    def chosen_encoder(self, shape: tuple[int, ...]) -> Encoder:
+        """The encoder: the one that was chosen, or the paper's for observations of this shape."""
+        if self.encoder is not None:
+            return ENCODERS.find(self.encoder)
+        return Identity() if len(shape) == 1 else Projection(self.projection_size)
 
 
 class MFEC(Agent):
@@ -49,99 +58,97 @@ class MFEC(Agent):
     name = "mfec"
     label = "MFEC"
     has_memory = True
+    saved = ("memory", "unfinished", "waiting")
     Config = MFECConfig
     config: MFECConfig
 
-    def _build(self) -> None:
-        config, source = self.config, self.source
-        shape = source.observation_shape
-        self.encoder: Identity | GaussianProjection
-        if len(shape) == 1:
-            self.encoder = Identity(shape[0])
-        else:
-            self.encoder = GaussianProjection(shape, config.projection_size, generator(self.seed, "encoder"))
+    @takes(MFECConfig)
+    def __init__(self, env: EnvLike, config: MFECConfig) -> None:
+        self._begin(env, config)
+
+    def build(self) -> None:
+        """The encoder, the memory and the unfinished episode."""
+        config, spaces = self.config, self.spaces
+        recipe = config.chosen_encoder(spaces.observation_shape)
+        self.encoder = recipe.build(spaces, generator(self.seed, "encoder"))
         self.memory = EpisodicMemory(
-            actions=source.actions,
+            actions=spaces.actions,
             key_size=self.encoder.key_size,
             capacity=config.capacity,
-            strategy=config.strategy,
+            strategy=get_strategy(config.strategy).build(spaces, generator(self.seed, "strategy")),
             neighbours=config.neighbours,
             delta=config.delta,
             kernel=config.kernel,
             merging=config.merging,
             device=config.device,
         )
-        self._forget_episode()
+        self.unfinished, self.waiting = Episode(), Waiting()
+        self._view = View(
+            spaces.actions,
+            q_values=lambda keys: self._read(keys, touch=True)[0],
+            distances=lambda keys: self._measure(keys)[0],
+            ties=config.ties,
+        )
 
-    def _forget_episode(self) -> None:
-        self._keys: list[Floats] = []
-        self._states: list[int] = []
-        self._actions: list[int] = []
-        self._rewards: list[float] = []
+    def forget_episode(self) -> None:
+        """Drop the unfinished episode."""
+        self.unfinished.clear()
 
     def act(self, observation: Array, step: int) -> int:
-        """ε-greedy on the memory. An explored step needs no lookup."""
-        keys = self.encoder(observation[None])  # [1, key_size]
-        rng = self.policy_rng
-        if rng.random() < self.epsilon(step):
-            action = int(rng.integers(self.source.actions))
-        else:
-            action = greedy(self.memory.read(keys, touch=True)[0], rng, self.config.ties)
-        self._keys.append(keys[0])
-        self._states.append(step if self.config.duplicates else state_of(observation))
-        self._actions.append(action)
+        """Choose by the exploration, which has the memory read only if it asks for values."""
+        keys = self.waiting.encode(self.encoder, observation, self.unfinished, self.memory)  # [1, key_size]
+        action = self.exploration.choose(step, self.policy_rng, self._view.at(keys))
+        self.unfinished.add(keys[0], step if self.config.duplicates else state_of(observation), action)
         return action
 
     def observe(self, reward: float, observation: Array, terminated: bool, truncated: bool) -> None:
         """Keep the reward; at the end of the episode, write what it taught."""
-        self._rewards.append(reward)
+        self.unfinished.rewards.append(reward)
         if terminated or truncated:
-            self._write_episode()
-            self._forget_episode()
-
-    def _write_episode(self) -> None:
-        """Rₜ = rₜ₊₁ + λ Rₜ₊₁, stored for every (sₜ, aₜ) in order of time."""
-        returns = np.empty(len(self._rewards), np.float32)
-        following = 0.0
-        for t in range(len(returns) - 1, -1, -1):
-            following = self._rewards[t] + self.config.discount * following
-            returns[t] = following
-        keys, actions = np.array(self._keys), np.array(self._actions)
-        states = np.array(self._states, np.uint64)
-        for action in range(self.source.actions):
-            taken = actions == action
-            if taken.any():
-                self.memory.write(action, keys[taken], returns[taken], states=states[taken])
+            returns = discounted_returns(self.unfinished.rewards, self.config.discount)
+            self.waiting.write(self.unfinished.finish(returns), self.encoder, self.memory)
 
     def q_values(self, observations: Array) -> Floats:
         """Q of every action for a batch of observations; touches nothing."""
-        values: Floats = self.memory.read(self.encoder(observations))
+        return self._read(self.encoder(observations), touch=False)
+
+    def distances(self, observations: Array) -> Floats:
+        """Squared distance to the nearest entry of each action's table, for a batch of observations."""
+        return self._measure(self.encoder(observations))
+
+    def _read(self, keys: Floats, *, touch: bool) -> Floats:
+        """Q of every action, [B, actions]; 0 as long as keys may still change."""
+        if not self.encoder.settled:
+            return np.zeros((len(keys), self.spaces.actions), np.float32)
+        values: Floats = self.memory.read(keys, touch=touch)
         return values
 
+    def _measure(self, keys: Floats) -> Floats:
+        """Squared distances to the nearest entries, [B, actions]; infinite as long as keys may still change."""
+        if not self.encoder.settled:
+            return np.full((len(keys), self.spaces.actions), np.inf, np.float32)
+        return self.memory.nearest_distances(keys)
+
     @classmethod
-    def _sizes(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:
+    def widths(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:
+        """The width of keys, as far as the settings tell it."""
+        if settings.get("encoder") is not None:
+            return {}
         return {"memory/keys": shape[0] if len(shape) == 1 else settings["projection_size"]}
 
-    def _check_parts(self) -> None:
-        self.memory.check_valid()
-        episode = (self._states, self._actions, self._rewards)
-        check_episode(self.loop.length, self._keys, self.memory.key_size, self.source.actions, *episode)
+    def check_parts(self) -> None:
+        """The unfinished episode fits the loop and the encoder."""
+        spaces = self.spaces
+        shape = (self.encoder.key_size,) if self.encoder.settled else spaces.observation_shape
+        self.unfinished.check(self.loop.length, shape, spaces.actions)
+        self.waiting.check(spaces.observation_shape, spaces.actions)
 
-    def _parts(self) -> dict[str, Any]:
-        return {
-            "memory": self.memory.state_dict(),
-            "unfinished": {
-                "keys": np.array(self._keys, np.float32).reshape(-1, self.encoder.key_size),
-                "states": np.array(self._states, np.uint64),
-                "actions": np.array(self._actions, np.int32),
-                "rewards": np.array(self._rewards, np.float64),
-            },
-        }
 
-    def _load_parts(self, parts: dict[str, Any]) -> None:
-        self.memory.load_state_dict(parts["memory"])
-        unfinished = parts["unfinished"]
-        self._keys = list(unfinished["keys"])
-        self._states = unfinished["states"].tolist()
-        self._actions = unfinished["actions"].tolist()
-        self._rewards = unfinished["rewards"].tolist()
+def discounted_returns(rewards: list[float], discount: float) -> Floats:
+    """Rₜ = rₜ₊₁ + λ Rₜ₊₁ for every step of an episode that ended."""
+    returns = np.empty(len(rewards), np.float32)
+    following = 0.0
+    for t in range(len(rewards) - 1, -1, -1):
+        following = rewards[t] + discount * following
+        returns[t] = following
+    return returns

@@ -6,16 +6,21 @@ from typing import Any, Literal
 import numpy as np
 
 from engram import checks
-from engram.agents.base import Agent, check_episode
+from engram.agents.base import Agent
 from engram.agents.config import AgentConfig
-from engram.agents.policy import greedy
+from engram.agents.episode import Episode, Waiting, as_array
+from engram.agents.front import Front
+from engram.agents.key_network import KeyNetwork
 from engram.agents.rmsprop import RMSprop, check_rmsprop
-from engram.devices import find_device, put, torch
+from engram.agents.settings import takes
+from engram.devices import find_device, torch
+from engram.envs import EnvLike
+from engram.exploration import View
 from engram.hashing import state_of
 from engram.memory import EpisodicMemory
 from engram.memory.strategies import Strategy, get_strategy
-from engram.networks import NetworkEncoder, as_input, make_network
-from engram.randomness import generator, generator_state, set_generator_state
+from engram.networks import NETWORKS, Network, default_network, make_module
+from engram.randomness import generator
 from engram.replay.returns import ReturnBatch, ReturnReplay
 from engram.typing import Array, Doubles, Floats
 
@@ -25,6 +30,7 @@ class NECConfig(AgentConfig):
     """Hyperparameters of NEC. The defaults are those of the paper's Table 5 for classic control and rooms."""
 
     strategy: str | Strategy = "lru"  # what is forgotten: lru, rew, sur, kmeans, dkm, fading; options: dkm:decay=0.3
+    network: str | Network | None = None  # encoded observations to keys: mlp, convolutional; None: the paper's
     capacity: int = 10_000  # entries per action
     neighbours: int = 11  # k, entries that a read averages over
     delta: float = 1e-3  # δ of the weights 1/(d² + δ)
@@ -100,22 +106,28 @@ class NEC(Agent):
     has_replay = True
     step_cost = 8.0
     default_steps = 20_000
+    saved = ("network", "optimiser", "memory", "replay", "replay_rng", "unfinished", "waiting")
     Config = NECConfig
     config: NECConfig
 
-    def _build(self) -> None:
-        config, source = self.config, self.source
+    @takes(NECConfig)
+    def __init__(self, env: EnvLike, config: NECConfig) -> None:
+        self._begin(env, config)
+
+    def build(self) -> None:
+        """The network with its optimiser, the memory, the replay and the unfinished episode."""
+        config, spaces = self.config, self.spaces
         self.device = find_device(config.device)
         rng = generator(self.seed, "encoder")
-        self.encoder = NetworkEncoder(
-            make_network(source.observation_shape, config.key_size, rng), config.key_size, self.device
-        )
-        self.network = self.encoder.network
+        front = Front(config, spaces, rng)
+        self.encoder = front.encoder
+        recipe = default_network(front.shape) if config.network is None else NETWORKS.find(config.network)
+        self.network = KeyNetwork(front, make_module(recipe, front.shape, config.key_size, rng), self.device)
         self.memory = EpisodicMemory(
-            actions=source.actions,
+            actions=spaces.actions,
             key_size=config.key_size,
             capacity=config.capacity,
-            strategy=config.strategy,
+            strategy=get_strategy(config.strategy).build(spaces, generator(self.seed, "strategy")),
             neighbours=config.neighbours,
             delta=config.delta,
             match=config.memory_step,
@@ -124,62 +136,54 @@ class NEC(Agent):
             device=self.device.type,
         )
         self.optimiser = RMSprop(
-            self.network.parameters(),
+            self.network.module.parameters(),
             learning_rate=config.learning_rate,
             decay=config.rmsprop_decay,
             epsilon=config.rmsprop_epsilon,
         )
-        self.replay = ReturnReplay(config.replay_size, source.observation_shape, source.observation_dtype)
+        self.replay = ReturnReplay(config.replay_size, spaces.observation_shape, spaces.observation_dtype)
         self.replay_rng = generator(self.seed, "replay")
-        self._forget_episode()
+        self.unfinished, self.waiting = Episode(), Waiting()
+        self._view = View(
+            spaces.actions,
+            q_values=lambda keys: self._read(keys, touch=True)[0],
+            distances=lambda keys: self._measure(keys)[0],
+            ties=config.ties,
+        )
 
-    def _forget_episode(self) -> None:
-        self._keys: list[Any] = []
-        self._states: list[int] = []
-        self._actions: list[int] = []
-        self._rewards: list[float] = []
-        self._best: list[float] = []
+    def forget_episode(self) -> None:
+        """Drop the unfinished episode."""
+        self.unfinished.clear()
         self.replay.abandon()
 
     def act(self, observation: Array, step: int) -> int:
-        """ε-greedy on the memory, which is read even when exploring: returns need maxₐ Q."""
-        keys = self.encoder(observation[None])  # [1, key_size]
-        q = as_array(self.memory.read(keys, touch=True))[0]
-        rng = self.policy_rng
-        explores = rng.random() < self.epsilon(step)
-        action = int(rng.integers(self.source.actions)) if explores else greedy(q, rng, self.config.ties)
-        self._keys.append(keys[0])
-        self._states.append(state_of(observation))
-        self._actions.append(action)
-        self._best.append(float(q.max()))
+        """Choose by the exploration. The memory is read at every step: returns need maxₐ Q."""
+        keys = self.waiting.encode(self.network, observation, self.unfinished, self.memory)  # [1, key_size]
+        view = self._view.at(keys)
+        best = float(view.q_values().max())
+        action = self.exploration.choose(step, self.policy_rng, view)
+        self.unfinished.add(keys[0], state_of(observation), action)
+        self.unfinished.best.append(best)
         self.replay.add(observation, action)
         return action
 
     def observe(self, reward: float, observation: Array, terminated: bool, truncated: bool) -> None:
         """Keep the reward; at the end of the episode, write what it taught; every few steps, learn."""
-        self._rewards.append(reward)
+        config, unfinished = self.config, self.unfinished
+        unfinished.rewards.append(reward)
         if terminated or truncated:
-            self._write_episode()
-        due = self.steps % self.config.learning_interval_steps == 0
-        if due and self.steps >= self.config.learning_start_steps and len(self.replay) >= self.config.batch_size:
-            self.learn_from(self.replay.sample(self.replay_rng, self.config.batch_size))
-
-    def _write_episode(self) -> None:
-        config = self.config
-        returns = n_step_returns(np.array(self._rewards), np.array(self._best), config.return_steps, config.discount)
-        keys, actions = stack(self._keys), np.array(self._actions)
-        states = np.array(self._states, np.uint64)
-        for action in range(self.source.actions):
-            taken = np.flatnonzero(actions == action)
-            if len(taken):
-                self.memory.write(action, keys[taken], returns[taken], states=states[taken])
-        self.replay.finish(returns)
-        self._forget_episode()
+            rewards, best = np.array(unfinished.rewards), np.array(unfinished.best)
+            returns = n_step_returns(rewards, best, config.return_steps, config.discount)
+            self.waiting.write(unfinished.finish(returns), self.network, self.memory)
+            self.replay.finish(returns)
+        due = self.steps % config.learning_interval_steps == 0 and self.steps >= config.learning_start_steps
+        if due and len(self.replay) >= config.batch_size and self.network.settled:
+            self.learn_from(self.replay.sample(self.replay_rng, config.batch_size))
 
     def learn_from(self, batch: ReturnBatch) -> None:
         """One step of RMSprop on the mean of (Q(s, a) − R)² over a batch of remembered states."""
-        self.encoder.changed()
-        h = self.network(as_input(batch.observations, self.device))
+        self.network.weights_changed()
+        h = self.network.forward(batch.observations)
         near = self.memory.look_up(batch.actions, h.detach() if h.is_cuda else h.detach().numpy(), touch=True)
         usable = near.found > 0  # an empty table predicts 0 whatever the network says
         if not usable.all():
@@ -225,56 +229,38 @@ class NEC(Agent):
 
     def q_values(self, observations: Array) -> Floats:
         """Q of every action for a batch of observations; touches nothing."""
-        values: Floats = as_array(self.memory.read(self.encoder(observations)))
-        return values
+        return self._read(self.network(observations), touch=False)
+
+    def distances(self, observations: Array) -> Floats:
+        """Squared distance to the nearest entry of each action's table, for a batch of observations."""
+        return self._measure(self.network(observations))
+
+    def _read(self, keys: Any, *, touch: bool) -> Floats:
+        """Q of every action, [B, actions]; 0 before the encoder in front has settled."""
+        if not self.network.settled:
+            return np.zeros((len(keys), self.spaces.actions), np.float32)
+        return as_array(self.memory.read(keys, touch=touch))
+
+    def _measure(self, keys: Any) -> Floats:
+        """Squared distances to the nearest entries, [B, actions]; infinite before the encoder in front has settled."""
+        if not self.network.settled:
+            return np.full((len(keys), self.spaces.actions), np.inf, np.float32)
+        return self.memory.nearest_distances(keys)
 
     @classmethod
-    def _sizes(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:
+    def widths(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:
+        """The width of keys."""
         return {"memory/keys": settings["key_size"]}
 
-    def _check_parts(self) -> None:
-        self.memory.check_valid()
-        self.replay.check_valid()
-        episode = (self._states, self._actions, self._rewards, self._best)
-        check_episode(self.loop.length, self._keys, self.config.key_size, self.source.actions, *episode)
+    def check_parts(self) -> None:
+        """The unfinished episode fits the loop and the network."""
+        spaces = self.spaces
+        shape = (self.config.key_size,) if self.network.settled else spaces.observation_shape
+        self.unfinished.check(self.loop.length, shape, spaces.actions, has_best=True)
+        self.waiting.check(spaces.observation_shape, spaces.actions)
 
-    def _parts(self) -> dict[str, Any]:
-        size = self.config.key_size
-        return {
-            "network": {name: as_array(weight).copy() for name, weight in self.network.state_dict().items()},
-            "optimiser": self.optimiser.state_dict(),
-            "memory": self.memory.state_dict(),
-            "replay": self.replay.state_dict(),
-            "replay_rng": generator_state(self.replay_rng),
-            "unfinished": {
-                "keys": as_array(stack(self._keys)) if self._keys else np.zeros((0, size), np.float32),
-                "states": np.array(self._states, np.uint64),
-                "actions": np.array(self._actions, np.int32),
-                "rewards": np.array(self._rewards, np.float64),
-                "best": np.array(self._best, np.float64),
-            },
-        }
-
-    def _load_parts(self, parts: dict[str, Any]) -> None:
-        for name, weight in self.network.state_dict().items():
-            put(weight, parts["network"][name])
-        self.encoder.changed()
-        self.optimiser.load_state_dict(parts["optimiser"])
-        self.memory.load_state_dict(parts["memory"])
-        self.replay.load_state_dict(parts["replay"])
-        set_generator_state(self.replay_rng, parts["replay_rng"])
-        unfinished = parts["unfinished"]
-        keys = unfinished["keys"]
-        self._keys = list(keys if self.device.type == "cpu" else torch.from_numpy(keys).to(self.device))
-        self._states, self._actions = unfinished["states"].tolist(), unfinished["actions"].tolist()
-        self._rewards, self._best = unfinished["rewards"].tolist(), unfinished["best"].tolist()
-
-
-def as_array(numbers: Any) -> Any:
-    """A NumPy array of a tensor on any device."""
-    return numbers if isinstance(numbers, np.ndarray) else numbers.detach().cpu().numpy()
-
-
-def stack(keys: list[Any]) -> Any:
-    """Keys one below the other, as arrays or tensors as they come."""
-    return np.stack(keys) if isinstance(keys[0], np.ndarray) else torch.stack(keys)
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore what `state_dict` gave; keys of the unfinished episode go back to the device."""
+        super().load_state_dict(state)
+        if self.device.type != "cpu" and self.network.settled:
+            self.unfinished.keys = [torch.from_numpy(key).to(self.device) for key in self.unfinished.keys]

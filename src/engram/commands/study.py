@@ -1,11 +1,9 @@
 """`engram study`: carry out a study, or what is left of it."""
 
 import os
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 
 import tyro
@@ -13,14 +11,13 @@ from rich.console import Console
 from tyro.conf import Positional
 
 from engram import checks
-from engram.errors import InvalidInputError
 from engram.lab.grid import QUICK_SEEDS, Study, parse_seeds
 from engram.lab.outcome import Executor
 from engram.lab.runner import run_all
 from engram.lab.study_folder import StudyFolder, command_line
 from engram.lab.watch import Watch
 from engram.lab.workers import Workers
-from engram.memory.strategies import ALIASES, STRATEGIES, Strategy, get_strategy
+from engram.memory.strategies import Strategy, get_strategy
 from engram.paper.studies import STUDIES
 
 
@@ -89,7 +86,7 @@ def choose(study: Study, options: Options) -> Study:
         agents=options.agents or None,
         games=options.games or None,
         device=options.device,
-        strategies=tuple(find_strategy(spec) for spec in options.strategies) or None,
+        strategies=tuple(map(chosen_strategy, options.strategies)) or None,
         sizes=options.sizes or None,
         seeds=None if options.seeds is None else parse_seeds(options.seeds),
         steps=options.steps,
@@ -108,22 +105,7 @@ def executor(options: Options) -> Executor:
     return Cluster(options.ray)
 
 
-def find_strategy(spec: str) -> str | Strategy:
-    """A built-in strategy's name and options as they are, or an instance of the user's own: `module:Class`."""
-    module, _, name = spec.partition(":")
-    if module in (*STRATEGIES, *ALIASES) or not name.isidentifier():
-        get_strategy(spec)
-        return spec
-    sys.path.insert(0, str(Path.cwd()))  # where a user's file lies
-    try:
-        made = getattr(import_module(module), name)()
-    except (ImportError, AttributeError, TypeError) as error:
-        raise InvalidInputError(
-            f"cannot make a strategy from {spec!r}: {error}; give module:Class of a class that needs no arguments, "
-            "in a file of the folder you are in or of an installed package"
-        ) from error
-    if not isinstance(made, Strategy):
-        raise InvalidInputError(
-            f"{spec!r} is not a strategy: {name} does not derive from engram.memory.strategies.Strategy"
-        )
-    return made
+def chosen_strategy(spec: str) -> str | Strategy:
+    """A built-in strategy's name and options as they are, or an instance of the user's own."""
+    found = get_strategy(spec)
+    return spec if found.is_built_in else found

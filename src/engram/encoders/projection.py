@@ -5,15 +5,23 @@ a batch and on every machine, and it can be had from the image before it: where 
 pixel's weights is added. Of an Atari game a few hundred pixels change from one frame to the next, of 28,224 in a stack.
 """
 
+from dataclasses import dataclass
+from typing import Self
+
 import numpy as np
 
+from engram import checks
 from engram.compiling import compiled
+from engram.encoders.base import Encoder
+from engram.errors import InvalidInputError
+from engram.parts import Spaces
 from engram.typing import Array, Floats
 
 SCALE = 2**11  # weights are N(0, 1) in steps of 1/2048
 LARGEST_WEIGHT = 2**14  # eight standard deviations; what is further out is cut off
 FLUSH_PIXELS = 2**31 // (255 * LARGEST_WEIGHT) - 1  # whose products 32 bits can sum
 MOST_STACKED = 8  # an image with a longer first axis is no stack of frames
+MOST_REMEMBERED = 32  # rows of a batch whose last frames are kept: 45 kB each for Atari
 WORD = 8  # bytes that are compared at once
 
 
@@ -75,29 +83,58 @@ def project(stacks: Array, weights: Array, seen: Array, sums: Array, out: Floats
             out[b, i] = total * scale
 
 
-class GaussianProjection:
-    """Byte images to keys of `key_size` numbers, scaled so that distances are those between images in [0, 1].
+@dataclass
+class Projection(Encoder):
+    """Byte images to keys of `size` numbers, scaled so that distances are those between images in [0, 1].
 
-    What it keeps of the images before makes it faster, and changes nothing in what comes out.
+    It remembers the frames that it last saw in each row of a batch, which makes it faster and changes nothing in what
+    comes out. A longer batch is encoded in pieces.
     """
 
-    def __init__(self, shape: tuple[int, ...], key_size: int, rng: np.random.Generator) -> None:
-        self.key_size = key_size
+    size: int = 128  # numbers in a key
+
+    name = "projection"
+
+    def __post_init__(self) -> None:
+        checks.at_least("size", self.size, 1)
+
+    def build(self, spaces: Spaces, generator: np.random.Generator) -> Self:
+        """An encoder for images of this shape, with weights drawn by the generator."""
+        shape = spaces.observation_shape
+        if len(shape) not in (2, 3) or spaces.observation_dtype != np.uint8:
+            raise InvalidInputError(
+                f'encoder "projection" takes images of bytes, got shape {shape} of {spaces.observation_dtype}; vectors '
+                'are their own keys: encoder="identity"'
+            )
+        built = type(self)(self.size)
+        built.key_size = self.size
+        built._draw(shape, generator)
+        return built
+
+    def _draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> None:
         self._frames = shape[0] if len(shape) == 3 and shape[0] <= MOST_STACKED else 1
         pixels = int(np.prod(shape))
         self._pixels = pixels // self._frames  # of a frame
         self._padding = -self._pixels % WORD
-        drawn = np.rint(rng.standard_normal((pixels, key_size)) * SCALE)
+        drawn = np.rint(generator.standard_normal((pixels, self.size)) * SCALE)
         weights = np.clip(drawn, -LARGEST_WEIGHT, LARGEST_WEIGHT).astype(np.int16)
-        by_place = weights.reshape(self._frames, self._pixels, key_size).transpose(1, 0, 2)
+        by_place = weights.reshape(self._frames, self._pixels, self.size).transpose(1, 0, 2)
         padded = np.pad(by_place, ((0, self._padding), (0, 0), (0, 0)))
-        self._weights = np.ascontiguousarray(padded).reshape(-1, self._frames * key_size)  # [pixels, frames · keys]
-        self._scale = 1 / (255 * SCALE * np.sqrt(key_size))
+        self._weights = np.ascontiguousarray(padded).reshape(-1, self._frames * self.size)  # [pixels, frames · keys]
+        self._scale = 1 / (255 * SCALE * np.sqrt(self.size))
         self._seen = np.zeros((0, self._frames, self._pixels + self._padding), np.uint8)
-        self._sums = np.zeros((0, self._frames, self._frames * key_size), np.int64)
+        self._sums = np.zeros((0, self._frames, self._frames * self.size), np.int64)
 
     def __call__(self, observations: Array) -> Floats:
         """[B, …] bytes → [B, key_size]."""
+        count = len(observations)
+        keys = np.empty((count, self.size), np.float32)
+        for begin in range(0, count, MOST_REMEMBERED):
+            self._project(observations[begin : begin + MOST_REMEMBERED], keys[begin : begin + MOST_REMEMBERED])
+        return keys
+
+    def _project(self, observations: Array, keys: Floats) -> None:
+        """Keys of as many observations as there are rows to remember."""
         count = len(observations)
         if count > len(self._seen):
             more = ((0, count - len(self._seen)), (0, 0), (0, 0))
@@ -105,6 +142,4 @@ class GaussianProjection:
         stacks = np.ascontiguousarray(observations).reshape(count, self._frames, self._pixels)
         if self._padding:
             stacks = np.pad(stacks, ((0, 0), (0, 0), (0, self._padding)))
-        keys = np.empty((count, self.key_size), np.float32)
         project(stacks, self._weights, self._seen, self._sums, keys, self._scale)
-        return keys

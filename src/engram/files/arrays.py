@@ -1,9 +1,9 @@
-"""Model files: safetensors, with a manifest in the header. Data and nothing else; loading never runs code."""
+"""Files of arrays: safetensors, with a manifest in the header. Data and nothing else; loading never runs code."""
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -18,32 +18,6 @@ from engram.typing import Array
 
 FORMAT = "engram"
 VERSION = 1
-
-
-class Model(NamedTuple):
-    """What a model file holds."""
-
-    agent: str
-    description: dict[str, Any]
-    state: dict[str, Any]
-
-
-def write_model(path: Path, agent: str, description: Mapping[str, Any], state: Mapping[str, Any]) -> None:
-    """Write an agent's file."""
-    arrays, plain = split(state)
-    write_arrays(path, {"agent": agent, "description": description, "plain": plain}, arrays)
-
-
-def read_model(path: Path) -> Model:
-    """Read an agent's file, or say what is wrong with it."""
-    manifest, arrays = read_arrays(path)
-    try:
-        agent, description, plain = (manifest[name] for name in ("agent", "description", "plain"))
-        if not (isinstance(agent, str) and isinstance(description, dict) and isinstance(plain, dict)):
-            raise TypeError("agent, description and plain must be text and mappings")
-        return Model(agent, description, join(arrays, plain))
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ModelFileError(f"{path} is damaged: its manifest cannot be read ({error!r})") from error
 
 
 def write_arrays(path: Path, manifest: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:

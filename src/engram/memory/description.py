@@ -29,7 +29,7 @@ def inlined(function: F) -> F:
 @inlined
 def numbers_of(strategy: CompiledStrategy, tables: Tables, table: int) -> Numbers:
     """A table's numbers, as the strategy's rules see them."""
-    return pack_numbers(
+    numbers: Numbers = pack_numbers(
         strategy,
         tables.ranks[table],
         tables.heap[table],
@@ -38,6 +38,7 @@ def numbers_of(strategy: CompiledStrategy, tables: Tables, table: int) -> Number
         tables.own[table],
         tables.size[table],
     )
+    return numbers
 
 
 def is_ordered(strategy: CompiledStrategy) -> bool:
@@ -45,7 +46,7 @@ def is_ordered(strategy: CompiledStrategy) -> bool:
     return bool(strategy.order)
 
 
-@overload(is_ordered, strict=False)  # type: ignore[untyped-decorator]
+@overload(is_ordered, strict=False)
 def _is_ordered(strategy: StrategyType) -> Any:
     ordered = bool(class_of(strategy).order)
     return lambda strategy: ordered
@@ -68,13 +69,13 @@ def is_full(tables: Tables, table: int) -> bool:
 @inlined
 def is_updated(strategy: CompiledStrategy, tables: Tables, table: int, match: Whole) -> bool:
     """Whether a state that is stored in slot `match` (−1: nowhere) is updated in place."""
-    return match >= 0 and not (strategy.clusters and is_full(tables, table))
+    return bool(match >= 0 and not (strategy.clusters and is_full(tables, table)))
 
 
 @inlined
-def asks(need: int, full: bool) -> bool:
+def asks(need: Any, full: bool) -> bool:
     """Whether a need (0 never, 1 when full, 2 always) is there."""
-    return need == 2 or (need == 1 and full)
+    return bool(need == 2 or (need == 1 and full))
 
 
 @inlined
@@ -98,7 +99,7 @@ def find_nearest(
     raise NotImplementedError("called in kernels only")
 
 
-@overload(find_nearest, strict=False)  # type: ignore[untyped-decorator]
+@overload(find_nearest, strict=False)
 def _find_nearest(
     strategy: StrategyType, tables: Any, table: Any, key: Any, wanted: Any, slots: Any, distances: Any
 ) -> Any:
@@ -107,9 +108,7 @@ def _find_nearest(
     if not (cls.needs_nearest or cls.needs_neighbours or cls.needs_estimate):
         return lambda strategy, tables, table, key, wanted, slots, distances: 0
 
-    def search(
-        strategy: Any, tables: Any, table: Any, key: Any, wanted: Any, slots: Any, distances: Any
-    ) -> int:
+    def search(strategy: Any, tables: Any, table: Any, key: Any, wanted: Any, slots: Any, distances: Any) -> int:
         if wanted == 0:
             return 0
         sketch, size, capacity = (tables.codes, tables.axes), tables.size[table], tables.values.shape[1]
@@ -125,7 +124,7 @@ def neighbourhood(
     raise NotImplementedError("called in kernels only")
 
 
-@overload(neighbourhood, strict=False)  # type: ignore[untyped-decorator]
+@overload(neighbourhood, strict=False)
 def _neighbourhood(strategy: StrategyType, full: Any, values: Any, slots: Any, distances: Any) -> Any:
     if not class_of(strategy).needs_neighbours:
         return lambda strategy, full, values, slots, distances: None
@@ -152,7 +151,8 @@ def describe(
 ) -> Write:
     """What the strategy is told of a state before it is written, once the nearest entries are found."""
     values, full = tables.values[table], is_full(tables, table)
-    nearest, distance, nearest_value, estimate = np.int64(-1), NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER
+    nearest, distance, nearest_value = np.int64(-1), NOT_A_NUMBER, NOT_A_NUMBER
+    estimate: float = NOT_A_NUMBER
     if asks(strategy.needs_nearest, full) and len(slots) > 0:
         nearest, distance = np.int64(slots[0]), np.float64(distances[0])
         nearest_value = np.float64(values[nearest])

@@ -44,7 +44,8 @@ class DeviceStore(Store):
                 "use device='cpu', or derive it from CompiledStrategy"
             )
         super().__init__(strategy=strategy, **settings)
-        self._wanted, self._write_found, self._write_all = map(Kernel, (neighbours_wanted, write_found, write_all))
+        self._wanted, self._write_found = Kernel(neighbours_wanted), Kernel(write_found)
+        self._write_all = Kernel(write_all)
 
     @property
     def nbytes(self) -> int:
@@ -198,9 +199,7 @@ def make_search(keys: Any, neighbours: int) -> Search:
 
 
 @compiled
-def neighbours_wanted(
-    strategy: CompiledStrategy, tables: Tables, table: int, state: np.uint64, neighbours: int
-) -> int:
+def neighbours_wanted(strategy: CompiledStrategy, tables: Tables, table: int, state: np.uint64, neighbours: int) -> int:
     """How many of the nearest entries must be found before a state is written."""
     updated = is_updated(strategy, tables, table, find_match(strategy, tables, table, state))
     return count_wanted(strategy, updated, is_full(tables, table), neighbours)

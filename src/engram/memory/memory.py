@@ -12,6 +12,7 @@ from engram.errors import InvalidInputError
 from engram.hashing import states_of
 from engram.memory.batch import check_merging
 from engram.memory.read import Reading
+from engram.memory.saving import RESERVED, load_store, save_store
 from engram.memory.store import Neighbours, Store, as_floats
 from engram.memory.strategies import Strategy, get_strategy
 from engram.memory.tables import Tables
@@ -19,7 +20,6 @@ from engram.memory.validity import check_tables
 from engram.typing import Array, Doubles, Floats, Longs
 
 FLOAT32 = np.dtype(np.float32)
-RESERVED = frozenset({"keys", "values", "states", "ranks", "size", "writes", "clock", "companions", "strategy"})
 
 
 class EpisodicMemory:
@@ -141,9 +141,14 @@ class EpisodicMemory:
         slots, distances = self._store.find_neighbours(action, queries, wanted)
         return slots.astype(np.int64), distances
 
-    def write(
-        self, action: int, keys: Any, values: Any, *, states: Any = None, episode_return: Any = float("nan")
-    ) -> None:
+    def nearest_distances(self, keys: Any) -> Floats:
+        """d² of every key to the nearest entry of every table, [B, actions]; infinite for an empty table."""
+        found = np.full((len(keys), self.actions), np.inf, np.float32)
+        for action in np.flatnonzero(self._tables.size):
+            found[:, action] = self.find_neighbours(int(action), keys)[1][:, 0]
+        return found
+
+    def write(self, action: int, keys: Any, values: Any, *, states: Any = None, episode_return: Any = np.nan) -> None:
         """Store states in one action's table, in order of time: keys [T, key_size], values [T], states [T].
 
         `states` says which states they are (uint64); by default a hash of each key. `episode_return` is the
@@ -194,55 +199,15 @@ class EpisodicMemory:
         return {name: float(numbers[name][0]) for name in self.strategy.table_numbers}
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that the memory knows: arrays with the entries of all tables one after the other.
-
-        How keys lie in memory, the index and the order are not part of it: they follow from the rest.
-        """
-        tables = self._tables
-        used = [(action, slice(0, int(size))) for action, size in enumerate(tables.size)]
-        return {
-            "keys": np.concatenate([self._store.keys(action) for action in range(self.actions)]),
-            **{name: np.concatenate([column[at] for at in used]) for name, column in self._columns(tables).items()},
-            **{name: column.copy() for name, column in self._own(tables).items()},
-            "size": tables.size.copy(),
-            "writes": tables.writes.copy(),
-            "clock": tables.clock.copy(),
-            "strategy": self.strategy.state_dict(),
-        }
+        """Everything that the memory knows: arrays with the entries of all tables one after the other."""
+        return save_store(self._store)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take back what `state_dict` gave; on an error the memory is left as it was."""
-        fresh = self._store.new_tables(self.actions, self._tables.companions.shape[2])
-        columns, own = self._columns(fresh), self._own(fresh)
-        self._check_state(state, columns, own)
-        start = 0
-        for action, size in enumerate(state["size"].tolist()):
-            entries = slice(start, start + size)
-            for name, column in columns.items():
-                column[action, :size] = state[name][entries]
-            self._store.fill(fresh, action, np.ascontiguousarray(state["keys"][entries], np.float32))
-            start += size
-        for name, column in own.items():
-            column[:] = state[name]
-        for name in ("size", "writes", "clock"):
-            getattr(fresh, name)[:] = state[name]
-        check_tables(fresh, self.strategy)
-        self.strategy.load_state_dict(state["strategy"])
-        self._store.take(fresh)
-
-    def _columns(self, tables: Tables) -> dict[str, Array]:
-        """All arrays with one row per entry that are saved, [actions, capacity, …]; keys are saved apart."""
-        columns: dict[str, Array] = {"values": tables.values, "states": tables.states, "ranks": tables.ranks}
-        if tables.companions.shape[2]:
-            columns["companions"] = tables.companions
-        return columns | {name: tables.columns[:, i] for i, name in enumerate(self.strategy.column_names())}
-
-    def _own(self, tables: Tables) -> dict[str, Array]:
-        """The numbers that the strategy keeps per table, [actions] each."""
-        return {name: tables.own[:, i] for i, name in enumerate(self.strategy.table_numbers)}
+        """Restore what `state_dict` gave; on an error the memory is left as it was."""
+        load_store(self._store, state)
 
     def check_valid(self) -> None:
-        """Raise InvalidInputError, saying what is wrong, unless everything that is kept fits together."""
+        """Raise InvalidInputError, saying what is wrong, unless all arrays of the memory agree with each other."""
         check_tables(self._tables, self.strategy)
 
     def _checked_action(self, action: int) -> int:
@@ -281,27 +246,6 @@ class EpisodicMemory:
         if not np.isfinite(as_floats(checked)).all():
             raise InvalidInputError("keys contain NaN or infinity; check the observations they were made from")
         return checked
-
-    def _check_state(self, state: Mapping[str, Any], columns: Mapping[str, Array], own: Mapping[str, Array]) -> None:
-        """Raise InvalidInputError unless the arrays of a state dict have the shapes of this memory's."""
-        needed = {"keys", "size", "writes", "clock", "strategy", *columns, *own}
-        if set(state) != needed:
-            raise InvalidInputError(
-                f"memory state must hold {', '.join(sorted(needed))}, got {', '.join(sorted(state))}"
-            )
-        sizes = np.asarray(state["size"])
-        if sizes.shape != (self.actions,) or not ((sizes >= 0) & (sizes <= self.capacity)).all():
-            raise InvalidInputError(
-                f"memory state must have {self.actions} tables of 0 to {self.capacity} entries, "
-                f"got sizes {sizes.tolist()}"
-            )
-        total = int(sizes.sum())
-        shapes = {name: (total, *column.shape[2:]) for name, column in columns.items()}
-        shapes |= {"keys": (total, self.key_size), "writes": (self.actions,), "clock": (1,)}
-        shapes |= {name: (self.actions,) for name in own}
-        for name, expected in shapes.items():
-            if state[name].shape != expected:
-                raise InvalidInputError(f"memory state {name!r} must have shape {expected}, got {state[name].shape}")
 
 
 def _check_names(strategy: Strategy) -> None:

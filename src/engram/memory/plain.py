@@ -118,7 +118,7 @@ def describe(
 
 def asks(need: Need, full: bool) -> bool:
     """Whether a need is there: always, never, or only when the table is full."""
-    return full if need == "full" else need
+    return full if need == "full" else bool(need)
 
 
 def _searches(strategy: Strategy, full: bool, updated: bool) -> bool:

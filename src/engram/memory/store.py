@@ -48,7 +48,8 @@ class Store:
         self.compiled = strategy if isinstance(strategy, CompiledStrategy) else None
         self.tables = self.new_tables(actions, companions)
         self.write_states = Kernel(write_episode if by_episode else write_states)
-        self.plain_read, self.read_and_touch, self.touch_slots = map(Kernel, (read, read_and_touch, touch_slots))
+        self.plain_read, self.read_and_touch = Kernel(read), Kernel(read_and_touch)
+        self.touch_slots, self.note_adjusted = Kernel(touch_slots), Kernel(note_adjusted)
         self.sketch = sketch_of(self.tables)
         self.sketched_at = 0  # entries written when the axes of the sketch were found
 
@@ -59,9 +60,7 @@ class Store:
     def tables_for_keys(self, actions: int, companions: int, key_size: int) -> Tables:
         """Empty tables with keys of this size and the numbers of the strategy."""
         columns, own = len(self.strategy.column_names()), len(self.strategy.table_numbers)
-        return new_tables(
-            actions, self.capacity, key_size, companions=companions, columns=columns, table_numbers=own
-        )
+        return new_tables(actions, self.capacity, key_size, companions=companions, columns=columns, table_numbers=own)
 
     @property
     def nbytes(self) -> int:
@@ -105,9 +104,7 @@ class Store:
                 values,
             )
             return values if finite else None
-        finite = self.plain_read(
-            tables.keys, self.sketch, tables.values, tables.size, queries, *self.reading, values
-        )
+        finite = self.plain_read(tables.keys, self.sketch, tables.values, tables.size, queries, *self.reading, values)
         if finite and touch and self.strategy.touches:
             self.touch_all(queries)
         return values if finite else None
@@ -182,14 +179,10 @@ class Store:
     def adjust(self, actions: Longs, slots: Longs, keys: Floats, values: Floats) -> None:
         """Give entries new keys and values."""
         adjust(self.tables, actions, slots, keys, values)
-        self.note_adjusted(actions, slots)
-
-    def note_adjusted(self, actions: Longs, slots: Longs) -> None:
-        """Tell the strategy, if it wants to know, of entries with new values."""
         if type(self.strategy).adjusted is Strategy.adjusted:
             return
         if self.compiled is not None:
-            note_adjusted(self.compiled, self.tables, actions, slots)
+            self.note_adjusted(self.compiled, self.tables, actions, slots)
             return
         for action, slot in zip(actions.tolist(), slots.tolist(), strict=True):
             self.strategy.adjusted(slot, float(self.tables.values[action, slot]), self.numbers_of(action))

@@ -1,15 +1,17 @@
 """Compiled strategies as numba sees them: every class is a type, and a kernel that is called with one uses its rules.
 
-A kernel takes a strategy as an argument like any other and calls its rules as methods. numba compiles the kernel once for
-each type of strategy and keeps it on disk under the types of its arguments. A strategy's type is a class of Engram's with
-two strings, the name of the strategy's class and a digest of its rules: so a kernel on disk is found by any process, is not
-found when a rule was edited, and the index of the files can be read where the strategy's module is unknown.
+A kernel takes a strategy as an argument like any other and calls its rules as methods. numba compiles the kernel once
+for each type of strategy and keeps it on disk under the types of its arguments. The type of a strategy is a class of
+Engram's with two strings: the name of the strategy's class, and a digest of its rules. So any process finds a kernel on
+disk, none finds one whose rules were edited since, and numba can read its index of kernels where the module of a user's
+strategy is unknown.
 """
 
 import inspect
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, cast
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import numba
 from numba.core import cgutils, errors, types
@@ -29,17 +31,13 @@ from engram.memory.strategies.base import Strategy
 from engram.memory.strategies.code_digest import digest_of_class
 from engram.memory.strategies.compiled import RULES, CompiledStrategy
 
-NEEDS = {False: 0, "full": 1, True: 2}  # what kernels see of a need
+NEEDS: dict[Any, int] = {False: 0, "full": 1, True: 2}  # what kernels see of a need
 FLAGS = ("clusters", "touches")
 ASKED = ("needs_nearest", "needs_neighbours", "needs_estimate")
 LAYOUT = ("numbers", "table_numbers", "order", "constants")
 
-_classes: dict[str, type[CompiledStrategy]] = {}  # by identity: name and digest
-_methods: set[str] = set()  # names that kernels can call
-_rules: dict[tuple[str, str], Callable[..., Any]] = {}  # by identity and name
 
-
-class StrategyType(types.Type):  # type: ignore[misc]
+class StrategyType(types.Type):
     """The type of a compiled strategy: the name of its class, a digest of its rules, and the fields of an instance."""
 
     def __init__(self, identity: str, members: tuple[tuple[str, str], ...]) -> None:
@@ -47,11 +45,16 @@ class StrategyType(types.Type):  # type: ignore[misc]
         super().__init__(name=f"strategy {identity} {members}")
 
 
+_types: WeakKeyDictionary[type[CompiledStrategy], StrategyType] = WeakKeyDictionary()
+_classes: dict[str, type[CompiledStrategy]] = {}  # by identity: name and digest
+_methods: set[str] = set()  # names that kernels can call
+_rules: dict[tuple[str, str], Any] = {}  # by identity and name
+
+
 def type_of_class(cls: type[CompiledStrategy]) -> StrategyType:
     """The type of a strategy's instances."""
-    known = vars(cls).get("_strategy_type")
-    if known is not None:
-        return cast(StrategyType, known)
+    if cls in _types:
+        return _types[cls]
     if cls.decide is Strategy.decide and cls.when_full is Strategy.when_full:
         raise InvalidInputError(f"{cls.name} must define when_full(write, numbers)")
     members = cls.fields_for_rules()
@@ -61,7 +64,7 @@ def type_of_class(cls: type[CompiledStrategy]) -> StrategyType:
     for name in dir(cls):
         if not name.startswith("__") and inspect.isfunction(inspect.getattr_static(cls, name)):
             _let_kernels_call(name)
-    cls._strategy_type = found  # type: ignore[attr-defined]
+    _types[cls] = found
     return found
 
 
@@ -102,12 +105,13 @@ def _typeof(strategy: CompiledStrategy, context: Any) -> StrategyType:
 
 
 @register_model(StrategyType)
-class _StrategyModel(models.StructModel):  # type: ignore[misc]
+class _StrategyModel(models.StructModel):
     def __init__(self, manager: Any, strategy: StrategyType) -> None:
-        super().__init__(manager, strategy, [(name, getattr(types, kind)) for name, kind in strategy.members])
+        members = [(name, getattr(types, kind)) for name, kind in strategy.members]
+        super().__init__(manager, strategy, members)  # type: ignore[no-untyped-call]
 
 
-@unbox(StrategyType)
+@unbox(StrategyType)  # type: ignore[untyped-decorator]
 def _unbox(strategy: StrategyType, instance: Any, c: Any) -> NativeValue:
     """Copy the fields of an instance."""
     struct = cgutils.create_struct_proxy(strategy)(c.context, c.builder)
@@ -122,12 +126,12 @@ def _unbox(strategy: StrategyType, instance: Any, c: Any) -> NativeValue:
 
 
 @infer_getattr
-class _Attributes(AttributeTemplate):  # type: ignore[misc]
+class _Attributes(AttributeTemplate):
     """What rules and kernels may use of a strategy: the fields of an instance, numbers of its class, and methods."""
 
     key = StrategyType
 
-    def generic_resolve(self, strategy: StrategyType, name: str) -> Any:
+    def generic_resolve(self, strategy: StrategyType, name: str) -> Any:  # type: ignore[override]
         kind = dict(strategy.members).get(name)
         if kind is not None:
             return getattr(types, kind)
@@ -140,11 +144,11 @@ class _Attributes(AttributeTemplate):  # type: ignore[misc]
 def _method(strategy: StrategyType, name: str) -> types.BoundFunction:
     """A method of a strategy, as an attribute to be called."""
 
-    class Method(AbstractTemplate):  # type: ignore[misc]
+    class Method(AbstractTemplate):
         key = (StrategyType, name)
 
         def generic(self, args: Any, kws: Any) -> Any:
-            rule = _rule_type(strategy, name)
+            rule: Any = _rule_type(strategy, name)
             return rule.get_call_type(self.context, (strategy, *args), kws).as_method()
 
     return types.BoundFunction(Method, strategy)
@@ -162,7 +166,7 @@ def _class_number(strategy: StrategyType, name: str) -> float | None:
     """A number that is an attribute of a strategy's class; None if it has no such number."""
     value = getattr(class_of(strategy), name, None)
     if name in ASKED:
-        return NEEDS[value]  # type: ignore[index]
+        return NEEDS[value]
     return value if isinstance(value, bool | int | float) else None
 
 
@@ -174,6 +178,7 @@ class Kernel:
         self.entry: Callable[..., Any] | None = None
 
     def __call__(self, *args: Any) -> Any:
+        """What the kernel returns."""
         if self.entry is None:
             self.entry = self.compile(args)
         return self.entry(*args)

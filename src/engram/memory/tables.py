@@ -101,7 +101,7 @@ def merge(tables: Tables, table: int, slot: Whole, key: Floats, value: float, we
 
 @compiled
 def update(tables: Tables, table: int, slot: Whole, key: Floats, value: float, step: float) -> None:
-    """Write a stored state again: keep the larger value (step 0), or go a step towards the return and take the new key."""
+    """Write a stored state again: keep the larger value (step 0), or go a step towards the new value and key."""
     old = np.float64(tables.values[table, slot])
     if step == 0:
         tables.values[table, slot] = max(old, value)

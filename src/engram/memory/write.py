@@ -1,6 +1,6 @@
 """Writing with a compiled strategy: states in order of time, one at a time."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,15 +38,15 @@ def decided(strategy: CompiledStrategy, tables: Tables, table: int, write: Write
     decision = strategy.decide(write, numbers_of(strategy, tables, table))
     if not can_be_done(decision, write.size, write.capacity):
         raise RefusedError(
-            "a strategy must decide append() while there is room, replace(slot) or blend(slot, weight) with the slot of "
-            "an entry and a weight from 0 to 1, or discard()"
+            "decide must answer append() while there is room, replace(slot) or blend(slot, weight) with the slot of an "
+            "entry and a weight from 0 to 1, or discard()"
         )
     return decision
 
 
 @inlined
 def store_new(
-    strategy: CompiledStrategy, tables: Tables, table: int, slot: Whole, key: Floats, state: np.uint64, write: Write
+    strategy: CompiledStrategy, tables: Tables, table: int, slot: Any, key: Floats, state: np.uint64, write: Write
 ) -> None:
     """Store a state in a slot and tell the strategy."""
     appended = slot == tables.size[table]
@@ -68,7 +68,8 @@ def place(
     step: float,
 ) -> Placed:
     """Write one state: update its entry in place, or do what the strategy decides."""
-    slot, weight = np.int64(write.match), 1.0
+    slot: Any = np.int64(write.match)
+    weight = 1.0
     if updated:
         update(tables, table, slot, key, write.value, step)
         told = with_entry_value(write, np.float64(tables.values[table, slot]))

@@ -7,9 +7,10 @@ Times, versions and the machine go to `meta.json`.
 
 import json
 import platform
+import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -18,7 +19,7 @@ from typing import Any, Self
 
 import engram
 from engram.agents import Agent
-from engram.agents.base import MALFORMED
+from engram.agents.model_file import MALFORMED
 from engram.errors import EngramError, Interrupted, RunFolderError
 from engram.files.disk import list_files, remove, told, write_atomically
 from engram.files.lock import FolderLock
@@ -41,7 +42,7 @@ class Cadence:
     @classmethod
     def of(cls, agent: Agent) -> Self:
         """Every minute; every five where a replay of frames has to be written."""
-        frames = hasattr(agent, "replay") and len(agent.source.observation_shape) == 3
+        frames = agent.has_replay and len(agent.spaces.observation_shape) == 3
         return cls(300.0 if frames else 60.0)
 
     def clock(self, step: int) -> Callable[[int], bool]:
@@ -88,15 +89,28 @@ class RunFolder:
         except (ValueError, TypeError) as error:
             raise RunFolderError(f"{self._config} cannot be read: {error!r}") from error
 
-    def run(self) -> Run:
-        """The run that the folder holds, if its config says all about it."""
+    def run(self, given: Mapping[str, Any] | None = None) -> Run:
+        """The run that the folder holds; what is not Engram's own has to be given."""
         config = self.config
         if config is None:
             raise RunFolderError(f"{self.path} holds no run; train one: engram train mfec --out {self.path}")
         try:
-            return run_from_json(config)
+            return run_from_json(config, given)
+        except EngramError as error:
+            raise type(error)(f"{error}{self.how_to(config)}") from error
         except (ValueError, KeyError, TypeError) as error:
             raise RunFolderError(f"{self._config} cannot be read: {error!r}") from error
+
+    @staticmethod
+    def options(foreign: Mapping[str, str]) -> str:
+        """The options that name what is not Engram's own, to be put behind a command."""
+        return "".join(f" --{name} {shlex.quote(spec)}" for name, spec in foreign.items())
+
+    def how_to(self, config: Mapping[str, Any]) -> str:
+        """The options that have to be given, if the config's author wrote them down."""
+        foreign = config.get("foreign", {})
+        plain = isinstance(foreign, dict) and all(isinstance(each, str) for pair in foreign.items() for each in pair)
+        return f"; add to the command:{self.options(foreign)}" if foreign and plain else ""
 
     def evaluations(self) -> Iterator[dict[str, Any]]:
         """The evaluations logged so far, in order of time."""
@@ -165,7 +179,7 @@ class RunFolder:
                         if stop.signal is not None and event.step < run.steps:
                             raise Interrupted(
                                 f"stopped at step {event.step:,}, with everything saved; "
-                                f"go on with: engram train --resume {self.path}",
+                                f"go on with: engram train --resume {self.path}{self.options(run.foreign())}",
                                 stop.signal,
                             )
                 log.position()
@@ -207,8 +221,8 @@ def _result(agent: Agent, scores: list[float]) -> dict[str, Any]:
         "steps": agent.steps,
         "episodes": agent.loop.episode,
     }
-    if hasattr(agent, "memory"):
-        result["memory_size"] = agent.memory.size.tolist()
+    if agent.has_memory:
+        result["memory_size"] = agent.memory.size.tolist()  # type: ignore[attr-defined]
     return result
 
 
@@ -218,6 +232,7 @@ def _describes(config: str, run: Run) -> bool:
     try:
         theirs = json.loads(config)
         same_settings = theirs.pop("settings").items() <= ours.pop("settings").items()
+        theirs.pop("foreign", None)  # where a class lies does not matter, only its source
         return bool(same_settings and theirs["id"] == run.id and theirs.items() <= ours.items())
     except (ValueError, KeyError, TypeError, AttributeError):
         return False

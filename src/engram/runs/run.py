@@ -1,19 +1,20 @@
-"""One run: one config and one seed, and a name for it."""
+"""One run: one agent with one config and one seed in one environment, and a name for it."""
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
 from engram import checks
-from engram.agents import Agent, find_agent
-from engram.agents.config import AgentConfig, strategy_from_json
+from engram.agents import BUILT_IN, Agent, find_agent
+from engram.agents.config import AgentConfig
 from engram.envs import EnvSource
 from engram.envs.make import resolved_options
-from engram.errors import RunFolderError
+from engram.errors import InvalidInputError, RunFolderError
 from engram.memory.strategies import get_strategy
+from engram.sources import is_ours, source_digest
 from engram.training.evaluation import with_evaluations
 from engram.training.events import Event
 
@@ -48,9 +49,20 @@ class Run:
     def to_json(self) -> dict[str, Any]:
         """Every setting, defaults included, as plain data."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)} | {"agent": self.agent.name}
-        options = resolved_options(self.env)
-        described = {"id": self.id} | plain | {"settings": self.settings.to_json()}
-        return described | ({"env_options": options} if options else {})
+        described = {"id": self.id} | plain | {"settings": self.settings.to_json()} | self._agent_source()
+        options, foreign = resolved_options(self.env), self.foreign()
+        described |= {"env_options": options} if options else {}
+        return described | ({"foreign": foreign} if foreign else {})
+
+    def foreign(self) -> dict[str, str]:
+        """What is not Engram's own, by option, as it is named on a command line: a file is no reason to import it."""
+        own = {} if is_ours(self.agent.__module__) else {"agent": f"{self.agent.__module__}:{self.agent.__qualname__}"}
+        env = {"env": self.env} if ":" in self.env else {}
+        return own | env | self.settings.foreign_parts()
+
+    def _agent_source(self) -> dict[str, str]:
+        """A digest of the source of an agent of the user's own."""
+        return {} if is_ours(self.agent.__module__) else {"agent_source": source_digest(self.agent)}
 
     @cached_property
     def id(self) -> str:
@@ -60,19 +72,19 @@ class Run:
         for field in fields(self):
             if field.name not in ("agent", "settings") and getattr(self, field.name) != field.default:
                 changed[field.name] = getattr(self, field.name)
-        changed["agent"] = self.agent.name
+        changed |= {"agent": self.agent.name} | self._agent_source()
         digest = hashlib.sha256(json.dumps(changed, sort_keys=True).encode()).hexdigest()[:6]
         parts = [self.env.partition("?")[0].split("/")[-1].rsplit("-v", 1)[0].lower(), self.agent.name.lower()]
-        if hasattr(self.settings, "strategy"):
-            parts += [get_strategy(self.settings.strategy).name.lower(), str(self.settings.capacity)]  # type: ignore[attr-defined]
+        strategy, capacity = (getattr(self.settings, name, None) for name in ("strategy", "capacity"))
+        parts += [] if strategy is None else [get_strategy(strategy).name.lower()]
+        parts += [] if capacity is None else [str(capacity)]
         return "-".join([*parts, f"s{self.settings.seed}", digest])
 
     def make_agent(self) -> Agent:
         """A new agent, before its first step."""
-        return self.agent(self.env, **self._settings())
-
-    def _settings(self) -> dict[str, Any]:
-        return {field.name: getattr(self.settings, field.name) for field in fields(self.settings)}
+        return self.agent(
+            self.env, **{field.name: getattr(self.settings, field.name) for field in fields(self.settings)}
+        )
 
     def events(self, agent: Agent) -> Iterator[Event]:
         """Train the agent from where it is to the end, with an evaluation at every interval."""
@@ -93,16 +105,23 @@ class Run:
                 env.close()
 
 
-def run_from_json(config: dict[str, Any]) -> Run:
-    """The run that a config describes. A strategy of the user's own cannot be made from it."""
-    if ":" in config["env"]:
-        raise RunFolderError(
-            f"the environment {config['env']!r} would import a module that a file names; "
-            "go on with the whole command with which the run was started"
-        )
-    settings = dict(config["settings"])
-    if "strategy" in settings:
-        settings["strategy"] = strategy_from_json(settings["strategy"], None)
-    agent = find_agent(config["agent"])
+def run_from_json(config: dict[str, Any], given: Mapping[str, Any] | None = None) -> Run:
+    """The run that a config describes. What is not Engram's own has to be given: agent, env, and parts by setting."""
+    chosen = {name: value for name, value in (given or {}).items() if value is not None}
+    env, name = config["env"], config["agent"]
+    if "env" in chosen and chosen["env"] != env:
+        raise InvalidInputError(f"the run was made in {env!r}, not in {chosen['env']!r}")
+    if ":" in env and "env" not in chosen:
+        raise RunFolderError(f"the environment {env!r} would import a module that a file names; give it: --env {env}")
+    if "agent" in chosen:
+        agent = find_agent(chosen["agent"])
+    elif name in BUILT_IN and "agent_source" not in config:
+        agent = find_agent(name)
+    else:
+        raise InvalidInputError(f"the agent {name!r} is not part of Engram; give it: --agent module:{name}")
+    if agent.name != name or (not is_ours(agent.__module__) and source_digest(agent) != config.get("agent_source")):
+        raise InvalidInputError(f"the run was made with the agent {name!r} and another source than {agent.name!r} has")
+    parts = {name: part for name, part in chosen.items() if name not in ("agent", "env")}
+    settings = agent.Config.from_json(config["settings"], parts)
     plain = {field.name: config[field.name] for field in fields(Run)[3:] if field.name in config}
-    return Run(agent, config["env"], agent.Config.from_settings(settings), **plain)
+    return Run(agent, env, settings, **plain)

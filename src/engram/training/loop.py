@@ -23,6 +23,9 @@ from engram.typing import Array
 class Learner(Protocol):
     """What the loop asks of an agent."""
 
+    def begin_episode(self) -> None:
+        """Prepare for the first step of an episode."""
+
     def act(self, observation: Array, step: int) -> int:
         """Choose an action, by number, for training."""
 
@@ -124,6 +127,8 @@ def play(
             observation, _ = env.reset(seed=reset_seed(state.seed, "games", state.game))
             state.game += 1
             state.observation = check_observation(observation, state.step, shape)
+        if state.length == 0:
+            agent.begin_episode()
         action = agent.act(state.observation, state.step)
         observation, reward, terminated, truncated, info = env.step(first_action + action)
         state.step += 1

@@ -2,7 +2,7 @@
 
 from time import monotonic
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -18,14 +18,15 @@ class Watched(Protocol):
 
     @property
     def name(self) -> str:
-        """Of the algorithm."""
+        """The name of its algorithm."""
 
     @property
     def steps(self) -> int:
-        """Taken so far."""
+        """Steps of training taken so far."""
 
-    def epsilon_at(self, step: int) -> float:
-        """The probability of a random action at a step."""
+    @property
+    def exploration(self) -> Any:
+        """How it chooses actions; it may know the probability of a random one."""
 
 
 class ProgressBar:
@@ -88,9 +89,10 @@ class ProgressBar:
         since, before = (self._started, self._first_step or 0) if final else (self._last_time, self._last_step)
         rate = (step - before) / max(now - since, 1e-9)
         self._last_time, self._last_step = now, step
+        epsilon = self._agent.exploration.epsilon(step)
         parts = [
             f"{rate:,.0f} steps/s",
-            f"ε {self._agent.epsilon_at(step):.3f}",
+            *([] if epsilon is None else [f"ε {epsilon:.3f}"]),
             f"return {self._last_return}",
             f"evaluation {self._last_evaluation}",
         ]

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from engram.agents.config import strategy_to_json
 from engram.agents.mfec import MFEC, MFECConfig
 from engram.lab.pages.canvas import save
 from engram.lab.pages.curves import Curve, learning_curves, spread
@@ -51,17 +50,19 @@ class Oldest(Strategy):
     ],
 )
 def test_labels_are_those_of_the_paper(spec: str | Strategy, expected: str) -> None:
-    assert label(strategy_to_json(get_strategy(spec))) == expected
+    assert label(get_strategy(spec).describe()) == expected
 
 
 def test_each_strategy_has_a_look_of_its_own_that_company_does_not_change() -> None:
-    specs: list[str | Strategy] = [*STRATEGIES, "dkm:decay=0.1", "dkm:decay=0.3", Oldest()]
-    described = [strategy_to_json(get_strategy(spec)) for spec in specs]
+    specs: list[str | Strategy] = [*STRATEGIES.built_in, "dkm:decay=0.1", "dkm:decay=0.3", Oldest()]
+    described = [get_strategy(spec).describe() for spec in specs]
     found = looks(described)
     assert len(found) == len(set(found.values())) == len(specs)
-    assert [found[LABELS[name]] for name in STRATEGIES] == [Look(COLOURS[name]) for name in STRATEGIES]
+    assert [found[LABELS[name]] for name in STRATEGIES.built_in] == [
+        Look(COLOURS[name]) for name in STRATEGIES.built_in
+    ]
     assert found["DkM, decay 0.1"].dashes != found["DkM"].dashes
-    alone = looks(strategy_to_json(get_strategy(spec)) for spec in ("dkm", "dkm:decay=0.1"))
+    alone = looks(get_strategy(spec).describe() for spec in ("dkm", "dkm:decay=0.1"))
     assert alone == {text: found[text] for text in ("DkM", "DkM, decay 0.1")}
 
 

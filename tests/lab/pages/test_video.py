@@ -1,6 +1,7 @@
 """Films of agents at play: whole episodes, as evaluation plays them, with what the agent makes of what it sees."""
 
 from pathlib import Path
+from typing import Any
 
 import imageio_ffmpeg
 import numpy as np
@@ -15,7 +16,7 @@ from engram.lab.pages.video import PANEL, film, neighbours, write_video
 
 @pytest.fixture(scope="module")
 def agent() -> Agent:
-    settings = {"capacity": 50, "epsilon_anneal_start_steps": 0, "epsilon_anneal_end_steps": 100}
+    settings: dict[str, Any] = {"capacity": 50, "epsilon_anneal_start_steps": 0, "epsilon_anneal_end_steps": 100}
     return MFEC("engram/OpenRoom-v0", seed=0, **settings).learn(600)
 
 

@@ -47,8 +47,8 @@ D3QN = Look("#666666", (1.2, 1.2))  # the agent without a memory
 def label(strategy: Mapping[str, Any]) -> str:
     """What tables and figures call a strategy, given as in a run's config: `{"name": "dkm", "decay": 0.1}`."""
     name = strategy["name"]
-    built_in = name in STRATEGIES and "source" not in strategy
-    usual = STRATEGIES[name]().options if built_in else {}
+    built_in = name in STRATEGIES.built_in and "source" not in strategy
+    usual = STRATEGIES.built_in_class(name)().options if built_in else {}
     options = {key: value for key, value in strategy.items() if key not in ("name", "source")}
     unusual = [f"{key} {_number(value)}" for key, value in options.items() if usual.get(key) != value]
     return ", ".join([LABELS[name] if built_in else name, *unusual])

@@ -1,16 +1,15 @@
 """What a storage strategy is told about each state, what it may answer, and the class to derive one's own from."""
 
-from abc import ABC
 from collections.abc import Mapping
-from dataclasses import asdict, is_dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from engram.errors import InvalidInputError
 from engram.memory.strategies.decisions import Decision, append
+from engram.parts import Part
 from engram.typing import Doubles, Floats, Longs, Whole
 
 Numbers = Mapping[str, Doubles]  # a table's numbers by name: [entries] for `numbers`, [1] for `table_numbers`
-Need = bool | Literal["full"]  # always, never, or only in a full table
+Need = bool | str  # True, False, or "full": only in a full table
 
 
 class Neighbourhood(NamedTuple):
@@ -22,7 +21,7 @@ class Neighbourhood(NamedTuple):
 
 
 class Write(NamedTuple):
-    """One state that is written to a table. Slots are −1, numbers NaN and `neighbours` None where they are not known."""
+    """One state that is written to a table. What is not known is −1 (slots), NaN (numbers) or None (neighbours)."""
 
     size: int  # entries in the table
     capacity: int  # N
@@ -48,14 +47,13 @@ class Touch(NamedTuple):
     clock: int
 
 
-class Strategy(ABC):
+class Strategy(Part):
     """Decides which states are kept. The memory asks it and tells it; it never sees keys.
 
     Derive from this class for a strategy in plain Python, or from `CompiledStrategy` for one whose methods are
     compiled. The memory itself appends new states while there is room, and updates a state that it holds in place.
     """
 
-    name: ClassVar[str]  # how files, tables and figures call it; by default the class's name
     numbers: ClassVar[tuple[str, ...]] = ()  # float64 numbers to keep for each entry
     table_numbers: ClassVar[tuple[str, ...]] = ()  # float64 numbers to keep for each table
     order: ClassVar[str] = ""  # the one of `numbers` by which `write.lowest` is found
@@ -68,17 +66,15 @@ class Strategy(ABC):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if "name" not in vars(cls):
-            cls.name = cls.__name__
         if "touched" in vars(cls) and "touches" not in vars(cls):
             cls.touches = True
+        for name in ("needs_nearest", "needs_neighbours", "needs_estimate"):
+            if getattr(cls, name) not in (False, True, "full"):
+                raise InvalidInputError(
+                    f'{cls.__name__}.{name} must be True, False or "full", got {getattr(cls, name)!r}'
+                )
         if cls.order and cls.order not in cls.numbers:
             raise InvalidInputError(f"{cls.__name__}.order must be one of its numbers {cls.numbers}, got {cls.order!r}")
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The settings that distinguish this strategy from others of its name."""
-        return asdict(self) if is_dataclass(self) else {}
 
     @classmethod
     def column_names(cls) -> tuple[str, ...]:
@@ -111,10 +107,3 @@ class Strategy(ABC):
     def show(self, numbers: Numbers, writes: int, capacity: int) -> dict[str, Doubles]:
         """The numbers of a table's entries as `memory.entries` shows them; `writes` found the table full."""
         return {name: numbers[name] for name in self.numbers}
-
-    def state_dict(self) -> dict[str, Any]:
-        """What the strategy object itself must remember, as plain data (a generator's state, say)."""
-        return {}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take back what `state_dict` gave."""

@@ -9,7 +9,7 @@ import enum
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -84,19 +84,19 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 def _shown(value: Any) -> str:
     """A text that is the same in every process, and another for another value."""
-    if isinstance(value, np.ndarray):
-        return f"array {value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
-    if isinstance(value, enum.Enum):
-        return f"{type(value).__qualname__}.{value.name} = {_shown(value.value)}"
-    if isinstance(value, tuple | list):
-        return f"{type(value).__name__} [{', '.join(map(_shown, value))}]"
-    if isinstance(value, set | frozenset):
-        return f"set [{', '.join(sorted(map(_shown, value)))}]"
-    if isinstance(value, dict):
-        return f"dict [{', '.join(f'{_shown(key)}: {_shown(each)}' for key, each in value.items())}]"
-    if value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
-        return repr(value)
-    if isinstance(value, type):
-        return f"class {value.__module__}.{value.__qualname__} {getattr(value, '_fields', '')}"
-    kind: Callable[..., Any] = type(value)
-    return f"{kind.__module__}.{kind.__qualname__} {getattr(value, '__name__', '')}"
+    match value:
+        case np.ndarray():
+            shown = f"array {value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
+        case enum.Enum():
+            shown = f"{type(value).__qualname__}.{value.name} = {_shown(value.value)}"
+        case tuple() | list():
+            shown = f"{type(value).__name__} [{', '.join(map(_shown, value))}]"
+        case frozenset():
+            shown = f"set [{', '.join(sorted(map(_shown, value)))}]"
+        case None | bool() | int() | float() | complex() | str() | bytes() | np.generic():
+            shown = repr(value)
+        case type():
+            shown = f"class {value.__module__}.{value.__qualname__} {getattr(value, '_fields', '')}"
+        case _:
+            shown = f"{type(value).__module__}.{type(value).__qualname__} {getattr(value, '__name__', '')}"
+    return shown

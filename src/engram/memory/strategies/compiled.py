@@ -9,7 +9,14 @@ from engram.errors import InvalidInputError
 from engram.memory.strategies.base import Strategy
 
 RULES = ("decide", "when_full", "stored", "met_again", "blended", "touched", "adjusted")
-KINDS = {float: "float64", int: "int64", bool: "boolean", "float": "float64", "int": "int64", "bool": "boolean"}
+KINDS: dict[Any, str] = {
+    float: "float64",
+    int: "int64",
+    bool: "boolean",
+    "float": "float64",
+    "int": "int64",
+    "bool": "boolean",
+}
 
 
 class CompiledStrategy(Strategy):
@@ -31,8 +38,9 @@ class CompiledStrategy(Strategy):
     @classmethod
     def fields_for_rules(cls) -> tuple[tuple[str, str], ...]:
         """Names and types of the attributes that each instance has and that rules may read."""
-        options = [(field.name, KINDS.get(field.type)) for field in fields(cls)] if is_dataclass(cls) else []
-        return *((name, kind) for name, kind in options if kind), *((name, "float64") for name in cls.constants)
+        whole: Any = cls
+        options = [field for field in fields(whole) if field.type in KINDS] if is_dataclass(whole) else []
+        return *((field.name, KINDS[field.type]) for field in options), *((name, "float64") for name in cls.constants)
 
     @classmethod
     def rank_name(cls) -> str:

@@ -48,9 +48,9 @@ def discard() -> Decision:
 def can_be_done(decision: Decision, size: Whole, capacity: int) -> bool:
     """Whether a decision is one of the four, with a slot in use, a weight from 0 to 1, and room to append."""
     if decision.kind == APPEND:
-        return size < capacity
+        return bool(size < capacity)
     if decision.kind == DISCARD:
         return True
     if decision.kind not in (REPLACE, BLEND):
         return False
-    return 0 <= decision.slot < size and 0 <= decision.weight <= 1
+    return bool(0 <= decision.slot < size and 0 <= decision.weight <= 1)

@@ -1,8 +1,8 @@
 """Fading k-means: k-means whose clusters fade by a share, and are replaced when less than half a state is left.
 
-After every write to a full table each n is multiplied by g = 1 − 1/(lifetime · N). With T the writes to the full table so
-far, each entry keeps the rank ln n − T ln g instead of n. No write but the entry's own changes its rank, and ranks order
-entries as n does. A rank grows no faster than T, so it never overflows.
+After every write to a full table each n is multiplied by g = 1 − 1/(lifetime · N). With T the writes to the full table
+so far, each entry keeps the rank ln n − T ln g instead of n. No write but the entry's own changes its rank, and ranks
+order entries as n does. A rank grows no faster than T, so it never overflows.
 """
 
 from dataclasses import dataclass

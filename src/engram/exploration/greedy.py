@@ -1,31 +1,10 @@
-"""Choosing an action from Q-values: ε-greedy, with ties broken fairly."""
-
-from dataclasses import dataclass
+"""The action with the highest value, and how ties are broken."""
 
 import numpy as np
 
 from engram.compiling import compiled
 from engram.hashing import state_of
 from engram.typing import Array, Floats, Longs
-
-
-@dataclass(frozen=True)
-class LinearSchedule:
-    """A number that goes from `initial` to `final` in a straight line between two steps."""
-
-    initial: float
-    final: float
-    start_steps: int
-    end_steps: int
-
-    def __call__(self, step: int) -> float:
-        """The number at a step."""
-        if step <= self.start_steps:
-            return self.initial
-        if step >= self.end_steps:
-            return self.final
-        done = (step - self.start_steps) / (self.end_steps - self.start_steps)
-        return self.initial + done * (self.final - self.initial)
 
 
 @compiled
@@ -45,10 +24,10 @@ def nth_best(q: Floats, n: int) -> int:
     return int(np.flatnonzero(q == q.max())[n])
 
 
-def greedy(q: Floats, rng: np.random.Generator, ties: str = "random") -> int:
+def greedy(q: Floats, generator: np.random.Generator, ties: str = "random") -> int:
     """One of the best actions for Q-values [actions], ties at random or to the first."""
     first, count = count_best(q)
-    return first if count == 1 or ties == "first" else nth_best(q, int(rng.integers(count)))
+    return first if count == 1 or ties == "first" else nth_best(q, int(generator.integers(count)))
 
 
 def greedy_by_hash(q: Floats, observations: Array, seed: int, ties: str = "random") -> Longs:

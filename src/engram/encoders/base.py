@@ -1,0 +1,31 @@
+"""What an encoder is: it turns observations into keys, always the same key for the same observation."""
+
+from typing import Any
+
+from engram.parts import Part
+from engram.typing import Array
+
+
+class Encoder(Part):
+    """Turns a batch of observations into keys.
+
+    To write your own, derive from this class, set `key_size` in `build`, and define `__call__`. The key of an
+    observation must have the same bits alone and in any batch: a state is found again by them. An encoder that
+    first has to see some observations gets every one of training through `update`, and says by `settled` when its
+    keys will not change any more. Until then all values are 0, and what was met is written when it settles.
+    """
+
+    key_size: int  # numbers in a key; set by `build`
+    settled: bool = True  # keys will not change any more
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one encoded observation, as a network behind the encoder sees it."""
+        return (self.key_size,)
+
+    def __call__(self, observations: Array) -> Any:
+        """[B, …] → [B, key_size] float32, in memory of its own."""
+        raise NotImplementedError(f"the encoder {self.name!r} must define __call__(observations)")
+
+    def update(self, observation: Array) -> None:
+        """Learn from an observation. Called once for every training step, and never otherwise."""

@@ -1,0 +1,23 @@
+"""Has an environment been stepped or reset by someone else? Its attributes tell, if all of them are plain data."""
+
+import pickle
+from hashlib import sha256
+from typing import Any
+
+import gymnasium
+
+UNRELATED = ("env", "spec", "_np_random_seed", "metadata")  # of a wrapper; what follows is looked at in its turn
+
+
+def fingerprint(env: gymnasium.Env[Any, Any]) -> str | None:
+    """A digest of everything that an environment and its wrappers hold; None where some of it cannot be looked into."""
+    digest, each = sha256(), env
+    while True:
+        state = {name: value for name, value in vars(each).items() if name not in UNRELATED}
+        try:
+            digest.update(pickle.dumps(state))
+        except Exception:  # whatever an object says that cannot be pickled
+            return None
+        if not isinstance(each, gymnasium.Wrapper):
+            return digest.hexdigest()
+        each = each.env

@@ -1,0 +1,84 @@
+"""What an exploration is: it chooses the action of a training step from what the agent can tell it."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from engram.exploration.greedy import greedy
+from engram.parts import Part
+from engram.typing import Doubles, Floats
+
+
+class View:
+    """What an agent can tell an exploration about the current state, computed when asked for and only once."""
+
+    def __init__(
+        self,
+        actions: int,
+        *,
+        q_values: Callable[[Any], Floats],
+        distances: Callable[[Any], Floats] | None = None,
+        ties: str = "random",
+    ) -> None:
+        self.actions = actions  # their number
+        self._read, self._measure, self._ties = q_values, distances, ties
+        self._state: Any = None
+        self._q: Floats | None = None
+
+    def at(self, state: Any) -> Self:
+        """The same view of another state."""
+        self._state, self._q = state, None
+        return self
+
+    def q_values(self) -> Floats:
+        """Q of every action, [actions]."""
+        if self._q is None:
+            self._q = self._read(self._state)
+        return self._q
+
+    def distances(self) -> Floats:
+        """Squared distance to the nearest entry of each action's table, [actions]; infinite for an empty table."""
+        assert self._measure is not None, "an exploration that needs distances is refused by an agent without a memory"
+        return self._measure(self._state)
+
+    def greedy(self, generator: np.random.Generator, values: Floats | None = None) -> int:
+        """The action with the highest Q, or with the highest of the given values; ties as the agent breaks them."""
+        return greedy(self.q_values() if values is None else values, generator, self._ties)
+
+
+class Exploration(Part):
+    """Chooses the action of each training step, and of `predict(deterministic=False)`.
+
+    To write your own, derive from this class and define `choose`. Draw random numbers only from the generator that
+    is handed over, so that a run can be repeated. What has to be remembered between steps goes into `state_dict`.
+    """
+
+    needs_distances: ClassVar[bool] = False  # it asks for distances, which only an agent with a memory can give
+
+    def choose(self, step: int, generator: np.random.Generator, view: View) -> int:
+        """The number of the action to take at a step of training."""
+        raise NotImplementedError(f"the exploration {self.name!r} must define choose(step, generator, view)")
+
+    def begin_episode(self) -> None:
+        """Called before the first step of every training episode."""
+
+    def epsilon(self, step: int) -> float | None:
+        """The probability of a random action at a step, for progress displays; None if there is no such number."""
+        return None
+
+
+def linear(step: int, initial: float, final: float, start_steps: int, end_steps: int) -> float:
+    """A number that goes from `initial` to `final` in a straight line between two steps."""
+    if step <= start_steps:
+        return initial
+    if step >= end_steps:
+        return final
+    done = (step - start_steps) / (end_steps - start_steps)
+    return initial + done * (final - initial)
+
+
+def sample(probabilities: Doubles, generator: np.random.Generator) -> int:
+    """One action, drawn with these probabilities [actions]."""
+    drawn = np.searchsorted(np.cumsum(probabilities), generator.random(), side="right")
+    return min(int(drawn), len(probabilities) - 1)  # rounding may leave the sum a little below 1

@@ -1,0 +1,35 @@
+"""ε-greedy exploration, the paper's: a random action with probability ε, otherwise the best one."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engram import checks
+from engram.exploration.base import Exploration, View, linear
+
+
+@dataclass(frozen=True)
+class EpsilonGreedy(Exploration):
+    """P(random action) = ε(step), which falls in a straight line. A random step needs no Q-values."""
+
+    initial: float = 1.0  # ε at the start
+    final: float = 5e-3  # ε at the end
+    start_steps: int = 5_000  # step from which ε falls
+    end_steps: int = 25_000  # step at which it has reached its final value
+
+    name = "epsilon-greedy"
+
+    def __post_init__(self) -> None:
+        checks.within("initial", self.initial, 0, 1)
+        checks.within("final", self.final, 0, 1)
+        checks.at_least("end_steps", self.end_steps, checks.at_least("start_steps", self.start_steps, 0))
+
+    def epsilon(self, step: int) -> float:
+        """ε(step)."""
+        return linear(step, self.initial, self.final, self.start_steps, self.end_steps)
+
+    def choose(self, step: int, generator: np.random.Generator, view: View) -> int:
+        """A uniform action with probability ε, otherwise a greedy one."""
+        if generator.random() < self.epsilon(step):
+            return int(generator.integers(view.actions))
+        return view.greedy(generator)

@@ -1,0 +1,17 @@
+"""Networks of NEC and D3QN, as recipes: making their modules needs the extra `torch`."""
+
+from engram.networks.base import Network, make_module
+from engram.networks.convolutional import Convolutional
+from engram.networks.mlp import MLP
+from engram.parts import Family
+
+NETWORKS: Family[Network] = Family(
+    "network", Network, {"mlp": MLP, "convolutional": Convolutional}, aliases={"conv": "convolutional"}
+)
+
+__all__ = ["MLP", "NETWORKS", "Convolutional", "Network", "default_network", "make_module"]
+
+
+def default_network(shape: tuple[int, ...]) -> Network:
+    """The paper's network for observations of this shape."""
+    return MLP() if len(shape) == 1 else Convolutional()
