@@ -117,9 +117,7 @@ def _find_nearest(
     return search
 
 
-def neighbourhood(
-    strategy: CompiledStrategy, full: bool, values: Floats, slots: Ints, distances: Floats
-) -> Neighbourhood | None:
+def neighbourhood(strategy: CompiledStrategy, full: bool, values: Floats, slots: Ints, distances: Floats) -> Any:
     """What a strategy is told of the nearest entries; None for one that never asks."""
     raise NotImplementedError("called in kernels only")
 

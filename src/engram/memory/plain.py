@@ -91,7 +91,7 @@ def describe(
         elif near is not None:
             slots = near.slots.astype(np.int32)
             estimate = float(weighted_mean(values, near.distances, slots, len(slots), reading))
-    neighbours = None
+    neighbours: Any = None
     if strategy.needs_neighbours:
         nothing = Neighbourhood(np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.float32))
         neighbours = near if near is not None and asks(strategy.needs_neighbours, full) else nothing

@@ -193,6 +193,15 @@ class Kernel:
                 raise
             raise InvalidInputError(
                 f"the rules of {names[0]} cannot be compiled; use numbers, arrays, loops and the functions of math and "
-                f"NumPy that numba knows, or derive from Strategy to run them in plain Python. numba says:\n{error}"
+                "NumPy that numba knows, or derive from Strategy to run them in plain Python. numba says:\n"
+                f"{_reason(error)}"
             ) from error
         return entry
+
+
+def _reason(error: errors.NumbaError) -> str:
+    """What numba says about the rule itself and where, without candidates and the calls that lead to it."""
+    said, _, where = str(error).partition('\nFile "')
+    noise = ("Failed in nopython mode", "- Resolution failure", "During: ")
+    lines = [line for line in said.partition("There are ")[0].splitlines() if not line.startswith(noise)]
+    return "\n".join(lines).strip() + '\nFile "' + where.partition("During: ")[0].strip()

@@ -34,7 +34,7 @@ class Write(NamedTuple):
     nearest: Whole  # slot of the nearest entry
     distance: float  # its d²
     nearest_value: float
-    neighbours: Neighbourhood | None
+    neighbours: Neighbourhood
     lowest: Whole  # slot of the entry with the lowest number `order`
     entry_value: float  # after the write: the value that the entry has now
 

@@ -95,6 +95,8 @@ def _shown(value: Any) -> str:
             shown = f"set [{', '.join(sorted(map(_shown, value)))}]"
         case None | bool() | int() | float() | complex() | str() | bytes() | np.generic():
             shown = repr(value)
+        case enum.EnumType():
+            shown = f"enum {value.__qualname__} {[_shown(member) for member in value]}"
         case type():
             shown = f"class {value.__module__}.{value.__qualname__} {getattr(value, '_fields', '')}"
         case _:
