@@ -2,16 +2,19 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup demo test test-slow test-faults lint bench results clean
+.PHONY: help setup demo test test-slow test-faults coverage lint bench results lock release-check clean
 
 help:
 	@echo "make demo         four ways to forget, side by side, in about a minute: see runs/demo/index.html"
 	@echo "make test         lint, type-check and test"
 	@echo "make test-slow    the tests that take minutes"
 	@echo "make test-faults  kills, power cuts, full disks and damaged files: none may lose a run"
+	@echo "make coverage     the tests again, and which lines they ran"
 	@echo "make bench        speed beside FAISS, the bare environment and Stable-Baselines3"
 	@echo "make results      all studies but Atari again, in three to four hours"
 	@echo "make setup        only the virtual environment"
+	@echo "make lock         the lock files of requirements/ again, from constraints.txt"
+	@echo "make release-check  version, changelog, lock files, and the wheel in an empty environment"
 
 setup: .venv/installed
 
@@ -38,6 +41,9 @@ test-slow: setup
 test-faults: setup
 	$(BIN)/python -m tests.faults
 
+coverage: setup
+	$(BIN)/pytest -n 2 --cov --cov-report=term
+
 bench: setup
 	$(BIN)/python benchmarks/all.py
 
@@ -56,6 +62,21 @@ results: setup
 	done
 	$(BIN)/engram claims $(STUDIES:%=results/%) results/atari --out results/claims.md
 
+.venv/release: .venv/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[release]'
+	touch $@
+
+# torch is left out: which build is right depends on the machine, https://pytorch.org/get-started/locally
+COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --strip-extras --no-emit-index-url --no-emit-find-links \
+  --constraint constraints.txt --allow-unsafe --newline lf
+lock: .venv/release
+	CUSTOM_COMPILE_COMMAND='make lock' $(COMPILE) --output-file requirements/core.txt pyproject.toml
+	CUSTOM_COMPILE_COMMAND='make lock' $(COMPILE) --extra atari --extra ray --extra report --extra video \
+	  --output-file requirements/extras.txt pyproject.toml
+
+release-check: .venv/release
+	$(BIN)/python -m tools.release_check
+
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests -name '__pycache__' -prune -exec rm -rf {} +

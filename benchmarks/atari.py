@@ -30,6 +30,7 @@ from rich.table import Table
 from engram import MFEC, EpisodicMemory
 from engram.encoders.projection import SCALE, Projection
 from engram.envs.atari import AtariGame
+from engram.parts import Spaces
 from engram.typing import Array, Floats
 
 FINAL: dict[str, Any] = {"epsilon_initial": 5e-3, "epsilon_anneal_start_steps": 0, "epsilon_anneal_end_steps": 0}

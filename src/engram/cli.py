@@ -1,5 +1,6 @@
 """The command line: which command it is, and how errors are told."""
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -7,9 +8,9 @@ from importlib import import_module
 from rich.console import Console
 from rich.markup import escape
 
-import engram
-from engram.agents import BUILT_IN
+from engram import checks
 from engram.errors import EngramError, Interrupted, InvalidInputError
+from engram.version import __version__
 
 HELP = """usage: engram [-h] [--version] COMMAND …
 
@@ -19,9 +20,10 @@ commands:
   train mfec    train model-free episodic control and write everything about the run to a folder
   train nec     the same with neural episodic control     (needs PyTorch: the extra `torch`)
   train d3qn    the same with a dueling double deep Q-network        (needs PyTorch as well)
+  train module:Class      the same with an agent of your own
   train --resume FOLDER   go on with an interrupted run, exactly where it was
   eval          play episodes with a trained agent and report its returns; --video shows it at play
-  study         carry out many runs: a whole table of the paper, or your own strategies beside it
+  study         carry out many runs: a whole table of the paper, or a study of your own
   report        show what came of a study: tables beside the paper's, figures, claims, on one page
   claims        say which of the paper's claims hold
 
@@ -30,28 +32,24 @@ commands:
   engram eval runs/first
 """
 
-
-COMMANDS = {  # → its file, and the function there
+COMMANDS = {  # name → its file, and the function there
+    "train": ("train", "train"),
     "eval": ("evaluate", "evaluate"),
     "study": ("study", "study"),
     "report": ("report", "report"),
     "claims": ("report", "claims"),
 }
+THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
-def find_command(words: Sequence[str]) -> Callable[[Console], None]:
-    """What the words ask for; a command's file is imported only when it is."""
-    match words:
-        case ["train", "--resume", *rest]:
-            name, function = "train", "resume"
-        case ["train", agent, *_] if agent in BUILT_IN or ":" in agent:
-            name, function, rest = "train", "train", list(words[1:])
-        case [command, *rest] if command in COMMANDS:
-            name, function = COMMANDS[command]
-        case _:
-            raise InvalidInputError(f"unknown command {' '.join(words[:2])!r}; the commands: engram --help")
-    command = getattr(import_module(f"engram.commands.{name}"), function)
-    return lambda console: command(rest, console)
+def find_command(name: str) -> Callable[[Sequence[str], Console], None]:
+    """The function of a command; its file is imported only when it is asked for."""
+    if name not in COMMANDS:
+        hint = checks.nearest(name, COMMANDS)
+        raise InvalidInputError(f"unknown command {name!r}; {hint}the commands: engram --help")
+    file, function = COMMANDS[name]
+    found: Callable[[Sequence[str], Console], None] = getattr(import_module(f"engram.commands.{file}"), function)
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,11 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(HELP, end="")
         return 0
     if words[0] == "--version":
-        print(f"engram {engram.__version__}")
+        print(f"engram {__version__}")
         return 0
     complain = Console(stderr=True, highlight=False, soft_wrap=True)
     try:
-        find_command(words)(Console(highlight=False, soft_wrap=True))
+        find_command(words[0])(words[1:], Console(highlight=False, soft_wrap=True))
     except Interrupted as stopped:
         complain.print(str(stopped), markup=False)
         return 128 + stopped.signal
@@ -78,5 +76,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def entry() -> int:
+    """Run a command in a process of its own, with one thread: these networks are small, and more would only wait."""
+    for name in THREAD_SETTINGS:
+        os.environ.setdefault(name, "1")
+    return main()
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(entry())

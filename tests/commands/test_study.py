@@ -81,8 +81,8 @@ def test_a_strategy_of_the_users_own(
     ("words", "told"),
     [
         (["study", "cartpoles"], "study must be one of"),
-        (["study", "cartpole", "--strategies", "nowhere:Oldest"], "cannot make a strategy from 'nowhere:Oldest'"),
-        (["study", "cartpole", "--strategies", "pathlib:Path"], "is not a strategy"),
+        (["study", "cartpole", "--strategies", "nowhere:Oldest"], "cannot import 'nowhere:Oldest'"),
+        (["study", "cartpole", "--strategies", "pathlib:Path"], "does not derive from engram.memory.strategies"),
         (["study", "cartpole", "--strategies", "dmk"], "did you mean 'dkm'"),
         (["study", "cartpole", "--seeds", "none"], "seeds must be how many"),
         (["study", "cartpole", "--jobs", "0"], "jobs must be at least 1"),

@@ -1,4 +1,4 @@
-"""Atari games: the paper's frames, begun by seed, played by every agent, and resumed exactly."""
+"""Atari games: the paper's preprocessing, games decided by their seed, and exact resumption for every agent."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ def pong() -> AtariGame:
     return AtariGame("pong")
 
 
-def test_equal_seeds_begin_equal_games_whatever_was_played_before() -> None:
+def test_the_same_seed_gives_the_same_game_whatever_was_played_before() -> None:
     played, fresh = pong(), pong()
     played.reset(seed=1)
     for action in range(50):
@@ -42,7 +42,7 @@ def test_equal_seeds_begin_equal_games_whatever_was_played_before() -> None:
 
 @pytest.mark.parametrize("name", GAMES)
 def test_frames_rewards_and_lives_are_those_of_gymnasiums_wrappers(name: str) -> None:
-    """Skipped frames, the maximum of two, grey, 84 × 84, four stacked, minimal actions, no sticky ones, no clipping."""
+    """Frame skip, pixelwise maximum, grey, 84 × 84, four stacked; minimal actions, no sticky actions, no clipping."""
     gymnasium.register_envs(ale_py)
     ours = AtariGame(GAMES[name], noop_max=0)
     plain = gymnasium.make(f"ALE/{name[7:-3]}-v5", frameskip=1, repeat_action_probability=0.0)
@@ -105,7 +105,7 @@ def test_a_lost_life_ends_an_episode_in_training_and_not_in_evaluation() -> None
     assert info["lives"] == 0
 
 
-def test_any_game_goes_by_its_name_and_any_id_with_options() -> None:
+def test_games_are_made_by_name_and_ids_take_options() -> None:
     game = make_by_id("breakout?noop_max=0&life_loss_ends_episode=false")
     assert isinstance(game, AtariGame)
     assert game.options == {**OPTIONS, "noop_max": 0, "life_loss_ends_episode": False}
@@ -115,7 +115,7 @@ def test_any_game_goes_by_its_name_and_any_id_with_options() -> None:
     assert ram.observation_shape == (128,)
     with pytest.raises(InvalidInputError, match="there is no Atari game 'pongg'"):
         AtariGame("pongg")
-    with pytest.raises(InvalidInputError, match="unknown option 'noops' of an Atari game"):
+    with pytest.raises(InvalidInputError, match="an Atari game has no option 'noops'; its options are frame_skip"):
         AtariGame("pong", noops=3)
     with pytest.raises(InvalidInputError, match="expected option=value"):
         make_by_id("pong?noop_max")

@@ -1,4 +1,4 @@
-"""The rooms: their plans, Gymnasium's own checks, and both ways to look at them."""
+"""The rooms: their plans, Gymnasium's own checks, and both render modes."""
 
 import warnings
 from collections import deque
@@ -29,7 +29,7 @@ WALLS = (
 
 
 def move(room: Room, cell: Cell, action: int) -> Cell:
-    """Where one step from a cell leads."""
+    """The cell that one step leads to."""
     room.position = cell
     x, y = room.step(action)[0].tolist()
     return int(x), int(y)
@@ -45,7 +45,7 @@ def beside(cell: Cell, action: int) -> Cell:
 
 
 def distances(room: Room) -> dict[Cell, int]:
-    """Steps from the start to every cell that can be reached, breadth first."""
+    """Steps from the start to every reachable cell, by breadth-first search."""
     steps = {room.start: 0}
     queue = deque(steps)
     while queue:
@@ -59,7 +59,7 @@ def distances(room: Room) -> dict[Cell, int]:
 
 
 def play(name: str, *, seed: int) -> list[tuple[Any, ...]]:
-    """A game of random actions, as everything that the environment answered."""
+    """Everything that the environment returns in an episode of random actions."""
     env = gymnasium.make(name)
     env.action_space.seed(seed)
     observation, info = env.reset(seed=seed)
@@ -74,7 +74,7 @@ def play(name: str, *, seed: int) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("render_mode", [None, "rgb_array", "ansi"])
 @pytest.mark.parametrize("name", PLANS)
-def test_gymnasium_finds_nothing_to_complain_about(name: str, render_mode: str | None) -> None:
+def test_gymnasiums_checks_pass(name: str, render_mode: str | None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         env = gymnasium.make(name, render_mode=render_mode)
@@ -164,7 +164,7 @@ def test_a_shortest_path_ends_at_the_goal(name: str, actions: list[int]) -> None
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_an_episode_is_cut_off_at_step_100(name: str) -> None:
+def test_an_episode_is_truncated_at_step_100(name: str) -> None:
     env = gymnasium.make(name)
     env.reset(seed=0)
     answers = [env.step(NORTH) for _ in range(100)]
@@ -194,7 +194,7 @@ def test_the_same_seed_gives_the_same_game(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_text_is_the_plan_with_the_agent_in_it(name: str) -> None:
+def test_ansi_is_the_plan_with_the_agent(name: str) -> None:
     env = gymnasium.make(name, render_mode="ansi")
     env.reset(seed=0)
     assert env.render() == PLANS[name].strip().replace("S", "@")
@@ -202,7 +202,7 @@ def test_text_is_the_plan_with_the_agent_in_it(name: str) -> None:
     assert env.render() == PLANS[name].strip().replace("S.", "S@")
 
 
-def test_pictures_differ_where_the_agent_was_and_is() -> None:
+def test_images_differ_where_the_agent_was_and_is() -> None:
     env = gymnasium.make(FOUR, render_mode="rgb_array")
     env.reset(seed=0)
     before: Any = env.render()
@@ -214,7 +214,7 @@ def test_pictures_differ_where_the_agent_was_and_is() -> None:
     assert {(int(x), int(y)) for y, x in np.argwhere(changed)} == {(1, 1), (1, 2)}
 
 
-def test_pictures_show_walls_dark_and_the_goal_under_the_agent() -> None:
+def test_images_show_dark_walls_and_the_goal_under_the_agent() -> None:
     room = Room(FOUR_ROOM, render_mode="rgb_array")
     centres = room.render()[CELL // 2 :: CELL, CELL // 2 :: CELL].astype(int).sum(axis=2)
     dark = {(int(x), int(y)) for y, x in np.argwhere(centres < 200)}
@@ -230,7 +230,7 @@ def test_pictures_show_walls_dark_and_the_goal_under_the_agent() -> None:
     assert empty < goal_colours()
 
 
-def test_without_a_render_mode_there_is_nothing_to_see() -> None:
+def test_without_a_render_mode_nothing_is_rendered() -> None:
     assert Room().render() is None
 
 
@@ -252,7 +252,7 @@ def test_unknown_actions_are_refused(action: int) -> None:
         ("#.##\n#SG#\n####", "walls .* all round"),
     ],
 )
-def test_plans_that_are_no_rooms_are_refused(plan: str, message: str) -> None:
+def test_invalid_plans_are_refused(plan: str, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         Room(plan)
 

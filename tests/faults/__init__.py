@@ -1,1 +1,1 @@
-"""What must never lose a run: kills, power cuts, full disks, damaged files. `python -m tests.faults` tries them all."""
+"""Fault injection: kills, power cuts, full disks and damaged files must not lose a run. `python -m tests.faults`."""

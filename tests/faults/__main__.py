@@ -1,4 +1,4 @@
-"""All campaigns: `python -m tests.faults`, or a slice of each with `--quick`. Ends with 1 if anything was lost."""
+"""Runs all fault-injection campaigns, or a short part of each with `--quick`; exit code 1 if anything was lost."""
 
 import argparse
 import json
@@ -21,7 +21,7 @@ RESULTS = Path(__file__).parents[2] / "results" / "faults.json"
 
 
 def campaigns(seed: int, *, quick: bool) -> Iterator[tuple[str, Callable[[], Tally]]]:
-    """Each by its name."""
+    """The campaigns, by name."""
     runs = (TINY,) if quick else RUNS
     yield "kills", lambda: kills(20 if quick else 120, seed)
     yield "power cuts", lambda: every(lambda run: power_cuts(run, seed, 200 if quick else None), runs)
@@ -38,7 +38,7 @@ def every(campaign: Callable[[Any], Tally], runs: tuple[Any, ...]) -> Tally:
 
 
 def fuzzed(count: int, seed: int) -> Tally:
-    """The fuzzing of model files; it names its first losses and counts them all."""
+    """The tally of fuzzing model files, which describes its first losses and counts all of them."""
     found = fuzz(count, seed)
     named, losses = list(found["problems"]), int(found["losses"])
     tally = Tally({name: number for name, number in found.items() if isinstance(number, int) and name != "losses"})

@@ -1,4 +1,4 @@
-"""Hostile model files: thousands of mutations, of which each loads to a valid agent or raises Engram's own error."""
+"""Fuzzing of model files: each of thousands of mutations must load as a valid agent or raise an EngramError."""
 
 import copy
 import json
@@ -27,7 +27,7 @@ STRANGE: tuple[Any, ...] = (
 
 
 def originals(folder: Path) -> list[Path]:
-    """A model file of each kind, mid-episode."""
+    """A model file of each kind of agent, saved in the middle of an episode."""
     small: dict[str, Any] = {"capacity": 20, "seed": 1}
     agents = {
         "mfec": MFEC("CartPole-v1", strategy="lru", **small).learn(333),
@@ -64,7 +64,7 @@ def mutate_bytes(content: bytes, rng: random.Random) -> bytes:
 
 
 def mutate_content(path: Path, rng: random.Random) -> bytes:
-    """Change what a file says, and sign it again, so that its checksum is right."""
+    """Change a file's manifest or arrays, and write a valid checksum for them."""
     with safe_open(path, framework="numpy") as file:
         text = file.metadata()[FORMAT].partition("\n")[2]
         arrays = {name: file.get_tensor(name).copy() for name in file.keys()}  # noqa: SIM118 (not a mapping)
@@ -79,7 +79,7 @@ def mutate_content(path: Path, rng: random.Random) -> bytes:
 
 
 def mutate_tree(tree: Any, rng: random.Random) -> None:
-    """Put something strange in the place of a random value, or take it out."""
+    """Replace a random value of nested data by an unexpected one, or delete it."""
     while True:
         keys = list(tree) if isinstance(tree, dict) else list(range(len(tree)))
         if not keys:
@@ -123,7 +123,7 @@ def mutate_arrays(arrays: dict[str, Any], rng: random.Random) -> None:
 
 
 def fuzz(count: int, seed: int) -> dict[str, Any]:
-    """Load `count` mutated files; count what became of them. A loss is another error, a hang, or a flood."""
+    """Load `count` mutated files and count the outcomes. Another error, a slow load or growing memory is a loss."""
     rng = random.Random(seed)
     outcomes = {"files": 0, "signed": 0, "refused": 0, "loaded": 0, "losses": 0}
     problems: list[str] = []

@@ -1,4 +1,4 @@
-"""Runs that are killed at random moments, again and again, and must end as if they had been left alone."""
+"""Runs that are killed at random moments, again and again, must end with the same files as an uninterrupted run."""
 
 import os
 import random
@@ -8,9 +8,11 @@ import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from engram.files.lock import HOLDER
 from tests.faults.tally import THREADS, Tally, determined, differing
 
 PATIENCE_SECONDS = 120.0
@@ -21,7 +23,7 @@ SMALL_SEGMENTS = (  # such that the replay of a short run has many
 
 
 class Case(NamedTuple):
-    """A run of a few seconds at most."""
+    """A run that takes a few seconds."""
 
     agent: str
     options: str
@@ -45,7 +47,7 @@ CASES = (
 
 
 def launch(words: Sequence[str], *, segments: bool = False, stderr: int | None = None) -> subprocess.Popen[bytes]:
-    """`engram WORDS`, with one thread."""
+    """Start the command `engram WORDS` with one thread."""
     program = ["-c", SMALL_SEGMENTS] if segments else ["-m", "engram.cli"]
     return subprocess.Popen(
         [sys.executable, *program, *words],
@@ -56,18 +58,18 @@ def launch(words: Sequence[str], *, segments: bool = False, stderr: int | None =
 
 
 def wait_for_lock(process: subprocess.Popen[bytes], folder: Path) -> bool:
-    """Wait until the process holds the folder and has claimed it; whether it does."""
+    """Wait until the process has locked the folder and written its config; return whether it has."""
     sign, deadline = f'"pid": {process.pid},', time.monotonic() + PATIENCE_SECONDS
     while process.poll() is None and time.monotonic() < deadline:
-        lock = folder / "lock"
-        if lock.exists() and sign in lock.read_text() and (folder / "config.json").exists():
-            return True
+        with suppress(FileNotFoundError):
+            if sign in (folder / HOLDER).read_text() and (folder / "config.json").exists():
+                return True
         time.sleep(0.002)
     return False
 
 
 def end_of(process: subprocess.Popen[bytes]) -> int:
-    """The exit code of a process, which is not waited for forever."""
+    """The exit code of a process, which is killed if it takes too long."""
     try:
         return process.wait(PATIENCE_SECONDS)
     except subprocess.TimeoutExpired:
@@ -76,7 +78,7 @@ def end_of(process: subprocess.Popen[bytes]) -> int:
 
 
 def wait_for_write(process: subprocess.Popen[bytes], folder: Path, seconds: float) -> None:
-    """Wait until a file is being written, for so long at most."""
+    """Wait until a file is being written, for at most so many seconds."""
     deadline = time.monotonic() + seconds
     while process.poll() is None and time.monotonic() < deadline:
         if any(name.endswith(".part") for name in os.listdir(folder)):  # noqa: PTH208 (for speed)
@@ -84,7 +86,7 @@ def wait_for_write(process: subprocess.Popen[bytes], folder: Path, seconds: floa
 
 
 class Victim:
-    """One case, with all its runs in a folder of their own."""
+    """Kills runs of one case, all in one folder."""
 
     def __init__(self, case: Case, root: Path, seed: str) -> None:
         self.case, self.root = case, root
@@ -92,7 +94,7 @@ class Victim:
         self.seconds = 0.0  # that a whole run takes
 
     def work(self, kills: int) -> Tally:
-        """Kill so many times, over as many runs as it takes."""
+        """Kill so many times, over as many runs as it takes; compare every finished run."""
         start = self._start(self.root / "whole")
         wait_for_lock(start, self.root / "whole")
         begun = time.monotonic()
@@ -120,7 +122,7 @@ class Victim:
         return launch(["train", *words, "--no-progress"], segments=self.case.segments)
 
     def _series(self, folder: Path, kills: int) -> None:
-        """Start and kill the same run; less if it ends before it can be killed."""
+        """Start and kill a run so many times, or until it ends before it is killed."""
         for _ in range(kills):
             process = self._start(folder, resume=(folder / "config.json").exists() and self.rng.random() < 0.2)
             moment = self.rng.random()
@@ -140,7 +142,7 @@ class Victim:
 
 
 def kills(count: int, seed: int, cases: Sequence[Case] = CASES) -> Tally:
-    """Kill the runs of all cases so many times altogether, two at a time."""
+    """Kill runs of all cases, so many times in total; two cases run at a time."""
     tally = Tally()
     with tempfile.TemporaryDirectory(prefix="engram-kills-") as root, ThreadPoolExecutor(2) as pool:
 

@@ -1,4 +1,4 @@
-"""A power cut at every file operation of a run, on a disk that keeps only what was synced, or any part of the rest."""
+"""Simulated power cuts at every file operation of a run: what was synced is kept, anything else may be lost."""
 
 import random
 import shutil
@@ -40,7 +40,7 @@ State = dict[str, bytes | None]  # of a disk: every file's content; None for a f
 
 
 class File:
-    """A file's content as programs see it, and as it surely is on the disk."""
+    """A file's content as programs see it, and the part of it that is certainly on the disk."""
 
     def __init__(self) -> None:
         self.content, self.durable = b"", b""
@@ -54,7 +54,7 @@ class File:
         self.durable, self.dirty = self.content, []
 
     def after_cut(self, how: str, rng: random.Random) -> bytes:
-        """What may be left of it, if it was not synced."""
+        """What a power cut may leave of content that was not synced."""
         if self.content == self.durable or how == "written":
             return self.content
         if how == "dropped":
@@ -69,7 +69,7 @@ class File:
 
 
 class Change(NamedTuple):
-    """A name that comes to stand for a file (a new folder: None) while another is gone, both at once."""
+    """An atomic change of a folder: a new name for a file (None for a new folder), a removed name, or both."""
 
     new: str | None = None
     file: File | None = None
@@ -87,7 +87,7 @@ class Change(NamedTuple):
 
 
 class Disk:
-    """A disk that is told of every operation and knows what a power cut may leave of them."""
+    """A simulated disk, which follows every operation and knows what a power cut may leave."""
 
     def __init__(self, root: Path) -> None:
         self.root = str(root)
@@ -121,7 +121,7 @@ class Disk:
             file.sync()
 
     def states(self, rng: random.Random) -> Iterator[State]:
-        """Every disk that a power cut now may leave: any of the changed names, with any kind of content."""
+        """Every state in which a power cut may leave the disk: any subset of name changes, any kind of content."""
         for chosen in subsets(self.pending):
             names = dict(self.durable)
             for change in chosen:
@@ -139,14 +139,14 @@ class Disk:
 
 
 def subsets(pending: list[Change]) -> Iterator[list[Change]]:
-    """All subsets of a few; of many, those that lack or have at most one."""
+    """All subsets of up to four changes; of more, those with at most one change or all but at most one."""
     sizes = range(len(pending) + 1) if len(pending) <= 4 else (0, 1, len(pending) - 1, len(pending))
     for size in sizes:
         yield from map(list, combinations(pending, size))
 
 
 def restore(state: State, root: Path) -> None:
-    """Write such a disk down."""
+    """Make the files under a folder those of a simulated disk."""
     shutil.rmtree(root)
     for name, content in sorted(state.items()):
         if content is None:
@@ -156,9 +156,9 @@ def restore(state: State, root: Path) -> None:
 
 
 def power_cuts(run: Run, seed: int, most: int | None = None, *, ignoring: str = "") -> Tally:
-    """Cut the power at every operation of a run, in every way; then go on. At most so many states, if given.
+    """Cut the power at every operation of a run, in every way, and resume; at most `most` states, if given.
 
-    A kind of operation that the disk ignores shows what it is good for.
+    The disk takes no notice of operations of the kind `ignoring`, which shows whether they are needed.
     """
     tally, rng = Tally(), random.Random(seed)
     with scratch() as root, patch.object(checkpoints, "SEGMENT_ROWS", SEGMENT_ROWS):
@@ -194,15 +194,15 @@ def power_cuts(run: Run, seed: int, most: int | None = None, *, ignoring: str = 
 
 
 def go_on(run: Run, folder: Path, expected: dict[str, bytes | None], surest: int) -> str | None:
-    """Resume after a cut; what was lost, if anything was."""
+    """Resume a run after a power cut; return what was lost, or None."""
     done = (folder / "result.json").exists()
     try:
-        told = finish(run, folder, CADENCE)
+        messages = finish(run, folder, CADENCE)
     except Exception as error:
         return f"could not go on: {error!r}"
     if names := differing(folder, expected):
         return f"differs in {', '.join(names)}"
-    resumed = max((int(text.split()[-1]) for text in told if text.startswith("going on")), default=0)
+    resumed = max((int(text.split()[-1]) for text in messages if text.startswith("going on")), default=0)
     if not done and resumed < surest:
         return f"went on from step {resumed} though the checkpoint of step {surest} was complete"
     return None

@@ -1,4 +1,4 @@
-"""Storage that fails, files that are damaged, folders that vanish: said plainly, and nothing that was saved is lost."""
+"""Failing storage, damaged files, vanished folders and signals: a clear error, and nothing saved before is lost."""
 
 import errno
 import json
@@ -19,6 +19,7 @@ import pytest
 from engram.agents.mfec import MFEC, MFECConfig
 from engram.errors import EngramError, RunFolderError, StorageError
 from engram.files.arrays import read_arrays, write_arrays
+from engram.files.lock import HOLDER, LOCK
 from engram.runs import checkpoints
 from engram.runs.folder import Cadence, RunFolder
 from engram.runs.run import Run
@@ -32,7 +33,7 @@ LONG = ("train", "mfec", "--steps", "1000000", "--capacity", "50", "--no-progres
 
 
 class Fault:
-    """Storage that fails at one operation, or from that one on at whatever writes."""
+    """Storage that fails at one operation or, if lasting, also at every later one that writes."""
 
     def __init__(self, at: int, code: int, *, lasting: bool) -> None:
         self.at, self.code, self.lasting = at, code, lasting
@@ -47,7 +48,7 @@ class Fault:
 
 
 def storage_faults(run: Run, stride: int = 1) -> Tally:
-    """Let each file operation of a run, or every so many, fail in turn: of a new run, and of one that goes on."""
+    """Let each file operation of a run (or every `stride`th) fail in turn: of a new run and of a resumed one."""
     tally = Tally()
     with scratch() as root, patch.object(checkpoints, "SEGMENT_ROWS", SEGMENT_ROWS):
         finish(run, root / "whole", CADENCE)
@@ -68,7 +69,7 @@ def storage_faults(run: Run, stride: int = 1) -> Tally:
 
 
 def one_fault(run: Run, folder: Path, expected: dict[str, bytes | None], fault: Fault, tally: Tally) -> str | None:
-    """Run into a fault, then go on without it; what was lost, if anything was."""
+    """Carry out a run with a fault, then resume it without one; return what was lost, or None."""
     try:
         with Watch(folder, fault):
             finish(run, folder, CADENCE)
@@ -90,7 +91,7 @@ def one_fault(run: Run, folder: Path, expected: dict[str, bytes | None], fault: 
 
 
 def half_written(folder: Path) -> list[str]:
-    """Files under their final names that cannot be read."""
+    """Names of files that are in their place but cannot be read."""
     broken = []
     for path in folder.iterdir():
         try:
@@ -111,13 +112,13 @@ def prepare(folder: Path, start: Path | None) -> Path:
 
 
 def interrupted(run: Run, folder: Path, at: int) -> Path:
-    """A run's folder as a crash at a step leaves it."""
+    """The folder of a run that crashed at a step."""
     with pytest.raises(Stopped):
         RunFolder(folder).record(run, run.make_agent(), (stop_at(at),), cadence=CADENCE, tell=lambda _: None)
     return folder
 
 
-# What may happen to a folder and to a process: each is a check that is told where it may write --------------------
+# Checks of one event each; `root` is a folder that a check may write to ---------------------------------------------
 
 
 def expected_of(run: Run, root: Path) -> dict[str, bytes | None]:
@@ -200,7 +201,7 @@ def swap(path: Path, root: Path) -> None:
 
 
 def misfit(path: Path, root: Path) -> None:
-    """Sound in itself, but not a whole agent's state: what is there is loaded before what lacks is missed."""
+    """Leave a valid file with an incomplete state, of which a part is loaded before the error."""
     manifest, arrays = read_arrays(path)
     del manifest["plain"]["policy_rng"]
     write_arrays(path, manifest, arrays)
@@ -216,7 +217,7 @@ DAMAGES = {
 
 
 def damaged_checkpoints(root: Path) -> None:
-    """One damaged checkpoint costs the steps since the one before; two cost all; a later crash costs no more."""
+    """With the latest checkpoint damaged a run resumes from the one before; with both damaged it starts over."""
     expected = expected_of(TINY, root)
     for damage, said in DAMAGES.items():
         folder = root / damage.__name__
@@ -224,17 +225,17 @@ def damaged_checkpoints(root: Path) -> None:
         before, latest = sorted(folder.glob("checkpoint-*"))
         damage(latest, root)
         both = shutil.copytree(folder, root / f"{damage.__name__}-both")
-        told = finish(TINY, folder, CADENCE)
-        assert any(said in text and "before" in text for text in told), told
-        assert told[-1] == "going on from step 40"
+        messages = finish(TINY, folder, CADENCE)
+        assert any(said in text and "before" in text for text in messages), messages
+        assert messages[-1] == "going on from step 40"
         assert not differing(folder, expected)
 
         damage(both / before.name, root)
-        told = []
+        messages = []
         with pytest.raises(Stopped):
-            RunFolder(both).record(TINY, TINY.make_agent(), (stop_at(30),), cadence=CADENCE, tell=told.append)
-        assert sum(said in text for text in told) == 2, told
-        assert told[-1] == "no checkpoint can be used; starting over from the first step"
+            RunFolder(both).record(TINY, TINY.make_agent(), (stop_at(30),), cadence=CADENCE, tell=messages.append)
+        assert sum(said in text for text in messages) == 2, messages
+        assert messages[-1] == "no checkpoint can be used; starting over from the first step"
         assert finish(TINY, both, CADENCE) == ["going on from step 20"]
         assert not differing(both, expected)
 
@@ -243,9 +244,9 @@ def a_damaged_log(root: Path) -> None:
     expected, folder = expected_of(TINY, root), interrupted(TINY, root / "run", at=70)
     progress = folder / "progress.jsonl"
     progress.write_bytes(b"X" + progress.read_bytes()[1:])
-    told = finish(TINY, folder, CADENCE)
-    assert sum("progress.jsonl is not what it was" in text for text in told) == 2
-    assert "starting over" in told[-1]
+    messages = finish(TINY, folder, CADENCE)
+    assert sum("progress.jsonl is not what it was" in text for text in messages) == 2
+    assert "starting over" in messages[-1]
     assert not differing(folder, expected)
 
 
@@ -261,16 +262,17 @@ def damaged_json(root: Path) -> None:
         RunFolder(folder).run()
 
 
-def a_lock_of_the_dead(root: Path) -> None:
+def a_lock_file_of_a_dead_process(root: Path) -> None:
     expected, folder = expected_of(TINY, root), interrupted(TINY, root / "run", at=70)
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    (folder / "lock").write_text(json.dumps({"pid": dead.pid, "host": platform.node()}))
+    (folder / LOCK).touch()
+    (folder / HOLDER).write_text(json.dumps({"pid": dead.pid, "host": platform.node()}))
     assert finish(TINY, folder, CADENCE) == ["going on from step 60"]
     assert not differing(folder, expected)
 
 
-def rubbish_of_the_killed(root: Path) -> None:
+def files_left_by_a_killed_process(root: Path) -> None:
     folder = interrupted(TINY, root / "run", at=70)
     (folder / ".result.json.12.part").write_text("{")
     (folder / "segment-replay.rows-000000001.safetensors").write_bytes(b"old")
@@ -280,7 +282,7 @@ def rubbish_of_the_killed(root: Path) -> None:
 
 
 def two_processes_and_signals(root: Path) -> None:
-    """A second process is refused by name; both signals end the first, which says how to go on."""
+    """A second process is refused and the first is named; both signals stop the first, which says how to resume."""
     folder = root / "run"
     words = [*LONG, str(folder)]
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
@@ -291,16 +293,16 @@ def two_processes_and_signals(root: Path) -> None:
                     finish(RunFolder(folder).run(), folder, CADENCE)
                 time.sleep(0.3)
                 process.send_signal(number)
-                _, told = process.communicate(timeout=30)
+                _, messages = process.communicate(timeout=30)
             finally:
                 process.kill()
-        assert process.returncode == code, told
-        assert "with everything saved; go on with: engram train --resume" in told.decode(), told
+        assert process.returncode == code, messages
+        assert "with everything saved; go on with: engram train --resume" in messages.decode(), messages
         assert len(list(folder.glob("checkpoint-*"))) in (1, 2)
 
 
 def a_signal_at_every_step(root: Path) -> None:
-    """Stopped at the next step, run after run, and equal in the end to the run that was left alone."""
+    """A run that is stopped every seven steps and resumed ends like an uninterrupted one."""
     expected, folder = expected_of(TINY, root), root / "run"
 
     def interrupt(event: object) -> None:
@@ -324,15 +326,15 @@ CHECKS: tuple[Callable[[Path], None], ...] = (
     damaged_checkpoints,
     a_damaged_log,
     damaged_json,
-    a_lock_of_the_dead,
-    rubbish_of_the_killed,
+    a_lock_file_of_a_dead_process,
+    files_left_by_a_killed_process,
     two_processes_and_signals,
     a_signal_at_every_step,
 )
 
 
 def checked() -> Tally:
-    """All of these checks."""
+    """The tally of all checks above."""
     tally = Tally()
     for check in CHECKS:
         tally.count("checks")

@@ -1,4 +1,4 @@
-"""What a campaign counts, and the runs that campaigns are made of."""
+"""Counts and losses of a campaign, and helpers to carry out its runs."""
 
 import os
 import tempfile
@@ -19,7 +19,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 
 @dataclass
 class Tally:
-    """How often what was tried, and every time that something was lost."""
+    """How often each thing was tried, and a description of every loss."""
 
     counts: dict[str, int] = field(default_factory=dict)
     losses: list[str] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Tally:
 
 
 class Stopped(Exception):  # noqa: N818 (nothing is wrong)
-    """A run that a test stopped, as a crash of the program would."""
+    """Raised to stop a run as a crash would."""
 
 
 def stop_at(step: int) -> Callable[[Event], None]:
@@ -47,31 +47,31 @@ def stop_at(step: int) -> Callable[[Event], None]:
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A folder in memory, where the system has one: a campaign syncs its files thousands of times."""
+    """A temporary folder, in memory where possible, because a campaign syncs files thousands of times."""
     base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="engram-faults-", dir=base) as folder:
         yield Path(folder)
 
 
 def finish(run: Run, folder: Path, cadence: Cadence) -> list[str]:
-    """Carry out a run from wherever it is to its end; return what it told."""
-    told: list[str] = []
-    RunFolder(folder).record(run, run.make_agent(), cadence=cadence, tell=told.append)
-    return told
+    """Carry out a run to its end, resuming it if it has begun; return its messages."""
+    messages: list[str] = []
+    RunFolder(folder).record(run, run.make_agent(), cadence=cadence, tell=messages.append)
+    return messages
 
 
 def determined(folder: Path) -> dict[str, bytes | None]:
-    """The files that a config determines."""
+    """The contents of the files that the config determines, by name."""
     return {name: (folder / name).read_bytes() if (folder / name).exists() else None for name in DETERMINED}
 
 
 def differing(folder: Path, expected: dict[str, bytes | None]) -> list[str]:
-    """Names of the files that are not as they should be."""
+    """Names of the determined files whose content is not the expected one."""
     return [name for name, content in determined(folder).items() if content != expected[name]]
 
 
 def timed(campaign: Callable[[], Tally]) -> dict[str, Any]:
-    """A campaign's counts, losses and seconds."""
+    """Run a campaign; return its counts, losses and seconds."""
     start = time.monotonic()
     tally = campaign()
     return {"counts": tally.counts, "losses": tally.losses, "seconds": round(time.monotonic() - start, 1)}

@@ -1,4 +1,4 @@
-"""A slice of every campaign; `make test-faults` runs them whole."""
+"""A short part of every campaign; `make test-faults` runs all of it."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sees every file operation below a folder before it happens, and may forbid it."""
+"""Intercepts file operations below a folder before they happen, to record them or make them fail."""
 
 import io
 import os
@@ -17,7 +17,7 @@ WRITING = frozenset({"create", "truncate", "write", "sync", "replace", "make_fol
 
 
 class Operation(NamedTuple):
-    """What is about to be done to which file."""
+    """A file operation that is about to happen."""
 
     kind: str
     path: str
@@ -27,7 +27,7 @@ class Operation(NamedTuple):
 
 
 class Watch:
-    """While entered, hands every operation on a file below `root` to `seen`, which may raise."""
+    """While entered, calls `seen` with every operation on a file below `root`; `seen` may raise an error."""
 
     def __init__(self, root: Path, seen: Callable[[Operation], object]) -> None:
         self._root, self._seen = str(root), seen
@@ -131,7 +131,7 @@ OF_PATHS = {"unlink": "unlink", "mkdir": "make_folder", "listdir": "list", "stat
 
 
 class WatchedFile:
-    """An unbuffered file that says what is done to it."""
+    """An unbuffered file that reports the operations on it."""
 
     def __init__(self, raw: Any, path: str, watch: Watch) -> None:
         self._raw, self._path, self._watch = raw, path, watch

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -14,6 +17,11 @@ from engram.typing import Doubles, Floats
 
 NAN = float("nan")
 FINE = 2**200  # fractions that would grow with every write are kept to the nearest 1/FINE
+
+
+def total(values: Iterable[float]) -> float:
+    """The sum from left to right, rounded after each term; `sum` compensates for rounding since Python 3.12."""
+    return reduce(add, values, 0.0)
 
 
 @dataclass
@@ -63,7 +71,7 @@ class Table:
             return float(np.mean([self.entries[slot].value for slot in slots], dtype=np.float64))
         weights = [1 / (float(distances[slot]) + self.delta) for slot in slots]
         values = [float(self.entries[slot].value) for slot in slots]
-        return sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
+        return total(w * v for w, v in zip(weights, values, strict=True)) / total(weights)
 
     def touch(self, key: Floats, clock: int) -> None:
         for slot in self.nearest(key) if self.entries else []:
@@ -109,8 +117,8 @@ class Table:
         into = [self.nearest(state.key)[0] for state in new]
         for slot in sorted(set(into)):
             mine = [state for state, where in zip(new, into, strict=True) if where == slot]
-            key = [sum(float(state.key[dim]) for state in mine) / len(mine) for dim in range(len(mine[0].key))]
-            value = sum(float(state.value) for state in mine) / len(mine)
+            key = [total(float(state.key[dim]) for state in mine) / len(mine) for dim in range(len(mine[0].key))]
+            value = total(float(state.value) for state in mine) / len(mine)
             self.merge(self.entries[slot], np.array(key, np.float32), value)
             self.entries[slot].n += len(mine) - 1
         for entry in self.entries if self.strategy != "kmeans" else []:

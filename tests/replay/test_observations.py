@@ -1,8 +1,6 @@
-"""The rings of observations against a list that forgets nothing."""
+"""The ring buffers of observations against a list that keeps everything."""
 
-import os
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,6 @@ from engram.replay.observations import (
     FrameObservations,
     Observations,
     PlainObservations,
-    available_memory,
     make_observations,
 )
 from engram.typing import Array
@@ -28,7 +25,7 @@ SHAPE = (STACK, 2, 3)
 
 
 def random_stacks(kinds: list[str], seed: int) -> list[Array]:
-    """Observations that go on from the one before, repeat it, or begin anew; few grey levels, so that some coincide."""
+    """Stacks that continue the one before, repeat it, or are new; of two grey levels, so that frames coincide."""
     rng = np.random.default_rng(seed)
     stacks = [rng.integers(0, 2, SHAPE, np.uint8)]
     for kind in kinds:
@@ -42,7 +39,7 @@ def random_stacks(kinds: list[str], seed: int) -> list[Array]:
 
 
 def frames_added(stacks: list[Array]) -> list[int]:
-    """How many frames each observation adds: those that the one before does not already end with."""
+    """How many frames each observation adds to the buffer."""
     added = [STACK]
     for before, after in pairwise(stacks):
         goes_on, repeats = (before[1:] == after[:-1]).all(), (before == after).all()
@@ -51,7 +48,7 @@ def frames_added(stacks: list[Array]) -> list[int]:
 
 
 def assert_holds(ring: Observations, added: list[Array], oldest: int) -> None:
-    """The ring gives back everything from `oldest` on, one by one and together."""
+    """The buffer returns everything from `oldest` on, one by one and together."""
     assert (ring.oldest, ring.newest) == (oldest, len(added) - 1)
     numbers = np.arange(oldest, len(added))
     found = ring.get(numbers)
@@ -68,7 +65,7 @@ def assert_holds(ring: Observations, added: list[Array], oldest: int) -> None:
     dtype=st.sampled_from([np.float32, np.float64, np.uint8, np.int64]),
     shape=st.sampled_from([(4,), (1,), (2, 2), (9, 2, 2), (1, 2, 2)]),
 )
-def test_a_plain_ring_holds_the_last_ones(capacity: int, count: int, dtype: Any, shape: tuple[int, ...]) -> None:
+def test_a_plain_buffer_keeps_the_last_ones(capacity: int, count: int, dtype: Any, shape: tuple[int, ...]) -> None:
     ring = make_observations(shape, dtype, capacity)
     assert isinstance(ring, PlainObservations)
     added: list[Array] = []
@@ -84,7 +81,7 @@ def test_a_plain_ring_holds_the_last_ones(capacity: int, count: int, dtype: Any,
     kinds=st.lists(st.sampled_from(["goes on", "goes on", "goes on", "begins", "repeats"]), max_size=60),
     seed=st.integers(0, 5),
 )
-def test_frames_are_restacked_as_they_came(capacity: int, kinds: list[str], seed: int) -> None:
+def test_stacks_are_returned_as_they_were_added(capacity: int, kinds: list[str], seed: int) -> None:
     ring = make_observations(SHAPE, np.uint8, capacity)
     assert isinstance(ring, FrameObservations)
     stacks = random_stacks(kinds, seed)
@@ -108,7 +105,7 @@ def test_each_frame_is_stored_once() -> None:
 
 
 @pytest.mark.parametrize("shape", [(84, 84), (9, 84, 84), (84, 84, 3), (1, 84, 84), (128,)])
-def test_what_is_no_stack_is_stored_as_it_is(shape: tuple[int, ...]) -> None:
+def test_other_images_are_stored_whole(shape: tuple[int, ...]) -> None:
     assert isinstance(make_observations(shape, np.uint8, 2), PlainObservations)
 
 
@@ -119,7 +116,7 @@ def test_what_is_no_stack_is_stored_as_it_is(shape: tuple[int, ...]) -> None:
     since=st.integers(0, 50),
     vectors=st.booleans(),
 )
-def test_a_ring_goes_on_exactly_after_a_round_trip(
+def test_a_restored_buffer_continues_exactly(
     kinds: list[str], capacity: int, cut: float, since: int, vectors: bool
 ) -> None:
     added = random_stacks(kinds, 1)
@@ -129,7 +126,7 @@ def test_a_ring_goes_on_exactly_after_a_round_trip(
     whole, part = (make_observations(shape, np.uint8, capacity) for _ in range(2))
     first, rest = added[: int(cut * len(added))], added[int(cut * len(added)) :]
     for _ in range(3):
-        part.add(added[0])  # what was there before must not shine through
+        part.add(added[0])  # content that loading must replace
     for observation in first:
         whole.add(observation)
     state = whole.state_dict(since)
@@ -145,7 +142,7 @@ def test_a_ring_goes_on_exactly_after_a_round_trip(
         np.testing.assert_array_equal(our, their, err_msg=name)
 
 
-def test_too_little_memory_is_said_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_little_memory_is_refused_before_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "available_memory", lambda: 3 * 2**30)
     make_observations((4, 84, 84), np.uint8, 300_000)
     message = r"a replay of 1,000,000 observations needs 6\.8 GiB of memory, and 3\.0 GiB are .* smaller replay_size"
@@ -155,21 +152,6 @@ def test_too_little_memory_is_said_before_it_is_taken(monkeypatch: pytest.Monkey
     make_observations((4, 84, 84), np.uint8, 1_000_000)
 
 
-def test_available_memory_is_read_or_unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    info = tmp_path / "meminfo"
-    monkeypatch.setattr(module, "MEMORY_INFO", info)
-    info.write_text("MemTotal: 100 kB\nMemAvailable:    64 kB\n")
-    assert available_memory() == 65_536
-    info.unlink()
-    assert (available_memory() or 2**30) >= 2**20
-
-    def unknown(name: str) -> int:
-        raise ValueError(name)
-
-    monkeypatch.setattr(os, "sysconf", unknown)
-    assert available_memory() is None
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -177,7 +159,7 @@ def test_available_memory_is_read_or_unknown(monkeypatch: pytest.MonkeyPatch, tm
         ({"newest": 2}, "no more is stored than was added"),
         ({"frames": Rows(4, np.zeros((7, 2, 3), np.uint8))}, "no more frames are stored than were added"),
         ({"frames": Rows(100, np.zeros((7, 2, 3), np.uint8))}, "every observation has its frames"),
-        ({"last": np.array([2, 4, 5, 6, 7])}, "each adds no, one or all its frames"),
+        ({"last": np.array([2, 4, 5, 6, 7])}, "each adds none, one or all of its frames"),
         ({"last": np.array([2, 3, 4, 5, 5])}, "the newest observation has the newest frame"),
     ],
 )

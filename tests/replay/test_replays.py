@@ -1,4 +1,4 @@
-"""The two replays against lists, with episodes that end, are cut or are broken off, and rings that wrap."""
+"""Both replay buffers against lists: episodes that end, are truncated or abandoned, and buffers that wrap around."""
 
 import json
 from typing import Any
@@ -21,7 +21,7 @@ EPISODES = st.lists(st.tuples(st.integers(1, 9), ENDS), max_size=12)
 
 
 class All(np.random.Generator):
-    """A generator that draws every number of the range once."""
+    """A generator that draws every number of the range once, in order."""
 
     def __init__(self) -> None:
         super().__init__(np.random.PCG64(0))
@@ -31,7 +31,7 @@ class All(np.random.Generator):
 
 
 class World:
-    """Episodes in which every observation is another, as vectors or as frames that move up a stack."""
+    """Episodes in which no two observations are equal, as vectors or as stacks of frames."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
@@ -56,9 +56,9 @@ class World:
 
 
 def play(
-    replay: TransitionReplay, world: World, length: int, end: str, told: list[tuple[Any, ...]] | None = None
+    replay: TransitionReplay, world: World, length: int, end: str, expected: list[tuple[Any, ...]] | None = None
 ) -> None:
-    """One episode; what it should have stored is added to `told`."""
+    """One episode; what it should have stored is added to `expected`."""
     observation = world.begin()
     replay.begin(observation)
     for t in range(length):
@@ -66,8 +66,8 @@ def play(
         last = t == length - 1
         flags = last and end == "terminated", last and end == "truncated"
         replay.add(t, t / 8, following, terminated=flags[0], truncated=flags[1])
-        if told is not None:
-            told.append((observation, t, t / 8, following, *flags))
+        if expected is not None:
+            expected.append((observation, t, t / 8, following, *flags))
         observation = following
         assert replay.in_episode == (not any(flags))
     replay.abandon()
@@ -94,14 +94,14 @@ def through_a_file(state: dict[str, Any]) -> dict[str, Any]:
 
 
 @given(capacity=st.integers(1, 25), episodes=EPISODES)
-def test_the_last_transitions_are_drawn_as_they_were(capacity: int, episodes: list[tuple[int, str]]) -> None:
+def test_the_last_transitions_are_sampled_as_they_were_added(capacity: int, episodes: list[tuple[int, str]]) -> None:
     world = World((3,))
-    replay, told = world.make(TransitionReplay, capacity), list[tuple[Any, ...]]()
+    replay, expected = world.make(TransitionReplay, capacity), list[tuple[Any, ...]]()
     for length, end in episodes:
-        play(replay, world, length, end, told)
-        assert len(replay) == min(capacity, len(told))
+        play(replay, world, length, end, expected)
+        assert len(replay) == min(capacity, len(expected))
         batch = replay.sample(All(), 0)
-        assert_equal_rows(batch, told[-capacity:])
+        assert_equal_rows(batch, expected[-capacity:])
         dtypes = [np.float32, np.int64, np.float32, np.float32, np.bool_, np.bool_]
         assert [column.dtype for column in batch] == dtypes
         replay.check_valid()
@@ -109,27 +109,27 @@ def test_the_last_transitions_are_drawn_as_they_were(capacity: int, episodes: li
 
 @given(capacity=st.integers(1, 80), episodes=EPISODES)
 def test_transitions_of_frames_lose_only_the_oldest(capacity: int, episodes: list[tuple[int, str]]) -> None:
-    """Short episodes need more frames than there is room for; what can be drawn is whole all the same."""
+    """Short episodes need more frames than there is room for; what can be sampled is complete all the same."""
     world = World(STACK)
-    replay, told = world.make(TransitionReplay, capacity), list[tuple[Any, ...]]()
+    replay, expected = world.make(TransitionReplay, capacity), list[tuple[Any, ...]]()
     for length, end in episodes:
-        play(replay, world, length, end, told)
-        assert len(replay) <= min(capacity, len(told))
-        steps, starts = len(told), len(episodes)
+        play(replay, world, length, end, expected)
+        assert len(replay) <= min(capacity, len(expected))
+        steps, starts = len(expected), len(episodes)
         if steps + starts <= capacity and steps + 2 * starts <= capacity:
             assert len(replay) == steps
         if len(replay):
-            assert_equal_rows(replay.sample(All(), 0), told[-len(replay) :])
+            assert_equal_rows(replay.sample(All(), 0), expected[-len(replay) :])
         replay.check_valid()
 
 
 @given(capacity=st.integers(1, 25), episodes=EPISODES, frames=st.booleans())
-def test_states_are_drawn_once_their_episode_is_finished(
+def test_states_are_sampled_once_their_episode_is_finished(
     capacity: int, episodes: list[tuple[int, str]], frames: bool
 ) -> None:
     world = World(STACK if frames else (3,))
     replay = world.make(ReturnReplay, capacity)
-    everything: list[tuple[Any, ...] | None] = []  # by observation; None: never to be drawn
+    everything: list[tuple[Any, ...] | None] = []  # by observation; None: never to be sampled
     for length, end in episodes:
         steps: list[tuple[Any, ...]] = []
         for t in range(length):
@@ -159,10 +159,10 @@ def test_states_are_drawn_once_their_episode_is_finished(
     frames=st.booleans(),
     end=ENDS,
 )
-def test_transitions_go_on_exactly_after_a_round_trip(
+def test_a_restored_transition_replay_continues_exactly(
     capacity: int, before: list[tuple[int, str]], unfinished: int, after: list[tuple[int, str]], frames: bool, end: str
 ) -> None:
-    """Saved between two steps of an episode."""
+    """The state is saved between two steps of an episode."""
     worlds = World(STACK if frames else (3,)), World(STACK if frames else (3,))
     whole, part = (world.make(TransitionReplay, capacity) for world in worlds)
     for replay, world in zip((whole, part), worlds, strict=True):
@@ -172,7 +172,7 @@ def test_transitions_go_on_exactly_after_a_round_trip(
         for t in range(unfinished):
             replay.add(t, 1.0, world.step())
     part = worlds[1].make(TransitionReplay, capacity)
-    play(part, World(worlds[1].shape), 4, "terminated")  # what was there before must not shine through
+    play(part, World(worlds[1].shape), 4, "terminated")  # content that loading must replace
     part.load_state_dict(through_a_file(whole.state_dict()))
     assert part.in_episode
     assert_same(whole, part)
@@ -189,7 +189,7 @@ def test_transitions_go_on_exactly_after_a_round_trip(
 
 
 @given(capacity=st.integers(1, 25), before=EPISODES, unfinished=st.integers(0, 30), frames=st.booleans())
-def test_returns_go_on_exactly_after_a_round_trip(
+def test_a_restored_return_replay_continues_exactly(
     capacity: int, before: list[tuple[int, str]], unfinished: int, frames: bool
 ) -> None:
     world = World(STACK if frames else (3,))
@@ -219,7 +219,7 @@ def test_returns_go_on_exactly_after_a_round_trip(
         np.testing.assert_array_equal(column, same)
 
 
-def test_drawing_is_uniform_and_by_the_generator() -> None:
+def test_sampling_is_uniform_and_decided_by_the_generator() -> None:
     world = World((2,))
     replay = world.make(TransitionReplay, 50)
     for _ in range(10):
@@ -233,7 +233,7 @@ def test_drawing_is_uniform_and_by_the_generator() -> None:
     assert (one.observations != other.observations).any()
 
 
-def test_what_is_drawn_is_a_copy() -> None:
+def test_batches_are_copies() -> None:
     world = World((2,))
     replay = world.make(TransitionReplay, 5)
     play(replay, world, 5, "terminated")
@@ -243,7 +243,7 @@ def test_what_is_drawn_is_a_copy() -> None:
     assert replay.sample(All(), 0).observations.all()
 
 
-def test_the_same_game_goes_on_after_a_lost_life_at_no_cost() -> None:
+def test_an_episode_after_a_lost_life_stores_no_frame_twice() -> None:
     """An episode that begins with the last observation of the one before shares its frames."""
     world = World((4, 84, 84))
     replay = world.make(TransitionReplay, 100)
@@ -258,8 +258,8 @@ def test_the_same_game_goes_on_after_a_lost_life_at_no_cost() -> None:
     np.testing.assert_array_equal(batch.next_observations[:-1], batch.observations[1:])
 
 
-def test_memory_is_what_was_said() -> None:
-    """Frames: (1 + 1/32)² per transition. Vectors: two per transition. Beside them 22 bytes, of states 20."""
+def test_bytes_per_transition() -> None:
+    """(1 + 1/32)² frames or two vectors per transition, and 22 bytes more; for a state with its return 20 more."""
     replay = TransitionReplay(3200, (4, 84, 84), np.uint8)
     assert replay.nbytes < 3200 * 1.08 * 84 * 84
     assert TransitionReplay(1000, (4,), np.float32).nbytes < 1000 * (2 * 16 + 27)
@@ -284,10 +284,10 @@ def test_returns_of_another_length_are_refused() -> None:
 @pytest.mark.parametrize(
     ("part", "change", "message"),
     [
-        ("entries", {"count": 3}, "no more entries than were added"),
+        ("entries", {"count": 3}, "no more entries are stored than were added"),
         ("entries", {"rewards": np.full(6, np.nan, np.float32)}, "rewards are finite"),
         ("entries", {"numbers": np.array([0, 1, 2, 3, 3, 4])}, "entries are in order of time"),
-        ("entries", {"numbers": np.arange(1, 7)}, "every entry's observations are there"),
+        ("entries", {"numbers": np.arange(1, 7)}, "the observations of every entry are stored"),
     ],
 )
 def test_a_damaged_replay_is_refused(part: str, change: dict[str, Any], message: str) -> None:

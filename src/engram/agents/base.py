@@ -22,7 +22,6 @@ from engram.randomness import generator
 from engram.sources import is_ours, source_digest
 from engram.training.events import Event
 from engram.training.loop import LoopState, play, replay_game
-from engram.training.progress import ProgressBar
 from engram.typing import Array, Floats
 
 
@@ -147,6 +146,8 @@ class Agent(ABC):
                 for callback in callbacks:
                     callback(event)
             return self
+        from engram.training.progress import ProgressBar  # noqa: PLC0415 (rich draws from Python's generator on import)
+
         with ProgressBar(self, steps) as bar:
             return self.learn(steps, callbacks=(bar, *callbacks))
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from engram.errors import InvalidInputError
 from engram.memory import EpisodicMemory
+from engram.training.events import total_of
 from engram.typing import Array, Floats, Longs, States
 
 
@@ -74,7 +75,7 @@ class Episode:
         """The whole episode, with the returns that followed its steps; what comes next is another one."""
         keys = np.array(self.keys) if isinstance(self.keys[0], np.ndarray) else stack_tensors(self.keys)
         states, actions = np.array(self.states, np.uint64), np.array(self.actions)
-        finished = Finished(keys, states, actions, returns, float(sum(self.rewards)))
+        finished = Finished(keys, states, actions, returns, total_of(self.rewards))
         self.clear()
         return finished
 

@@ -8,24 +8,31 @@ from pathlib import Path
 import numpy as np
 import tyro
 from rich.console import Console
-from tyro.conf import Positional
 
+from engram.agents import Agent
 from engram.agents.load import load
+from engram.commands.part_options import GivenAgain, whole_command
 from engram.runs.folder import RunFolder
 from engram.training.evaluation import evaluate_policy
 
 
-@dataclass(frozen=True)
-class Eval:
+@dataclass(frozen=True, kw_only=True)
+class Eval(GivenAgain):
     """Play episodes with a trained agent and report its returns."""
 
-    run: Positional[Path]  # a run's folder, or a model file
     episodes: int = 10  # how many
-    env: str | None = None  # id of another environment than the one it was trained in
     seed: int | None = None  # from which the starts are derived; by default the agent's own
     show: bool = False  # list every episode
     video: Path | None = None  # write the first episode as a film: a .gif or an .mp4
     explain: bool = False  # beside the film: Q of every action, and the values of its nearest memories
+
+    def load_agent(self) -> Agent:
+        """The agent, from a run's folder or from a model file."""
+        if not self.run.is_dir():
+            return load(self.run, **self.given())
+        folder = RunFolder(self.run)
+        with whole_command("engram eval", folder):
+            return load(folder.model_file, **self.given())
 
 
 def evaluate(words: Sequence[str], console: Console) -> None:
@@ -34,15 +41,9 @@ def evaluate(words: Sequence[str], console: Console) -> None:
     if options.video is not None:
         video = import_module("engram.lab.pages.video")  # needs an extra
         video.check_name(options.video)
-    file = RunFolder(options.run).model_file if options.run.is_dir() else options.run
-    agent = load(file, options.env)
-    returns, lengths = evaluate_policy(
-        agent,
-        options.env or agent.describe()["env"],
-        options.episodes,
-        seed=options.seed,
-        return_episode_rewards=True,
-    )
+    agent = options.load_agent()
+    env = options.env or str(agent.describe()["env"])
+    returns, lengths = evaluate_policy(agent, env, options.episodes, seed=options.seed, return_episode_rewards=True)
     if options.show:
         for number, (total, length) in enumerate(zip(returns, lengths, strict=True)):
             console.print(f"episode {number}: return {total:g} in {length} steps")
@@ -51,7 +52,6 @@ def evaluate(words: Sequence[str], console: Console) -> None:
         f"(lowest {min(returns):g}, highest {max(returns):g})"
     )
     if options.video is not None:
-        env = options.env or str(agent.describe()["env"])
         seed = agent.seed if options.seed is None else options.seed
         count = video.write_video(options.video, video.film(agent, env, seed=seed, explain=options.explain))
         console.print(f"the first episode, {count} pictures, is {options.video}")

@@ -8,11 +8,13 @@ from typing import Any, ClassVar
 import tyro
 from rich.console import Console
 from rich.markup import escape
-from tyro.conf import Positional
 
 from engram import checks
-from engram.agents import find_agent, label_of
-from engram.paper.presets import Family, preset
+from engram.agents import Agent, find_agent
+from engram.agents.config import part_settings
+from engram.commands.part_options import PART_OPTIONS, GivenAgain, whole_command
+from engram.errors import InvalidInputError
+from engram.paper.presets import FAMILIES, Family, preset
 from engram.runs.folder import Cadence, RunFolder
 from engram.runs.run import Run
 from engram.training.progress import ProgressBar
@@ -39,7 +41,7 @@ class Watching:
 class Training(Watching):
     """What is trained, for how long, and where it is written down."""
 
-    agent: ClassVar[str]
+    agent: ClassVar[type[Agent]]
 
     env: str = "CartPole-v1"  # id of a Gymnasium environment, e.g. Acrobot-v1, engram/OpenRoom-v0
     steps: int = 15_000  # steps of training
@@ -50,9 +52,9 @@ class Training(Watching):
 
     def run(self) -> Run:
         """The run that these options describe."""
-        config = find_agent(self.agent).Config
+        config = self.agent.Config
         return Run(
-            find_agent(self.agent),
+            self.agent,
             self.env,
             config(**{each.name: getattr(self, each.name) for each in fields(config)}),
             self.steps,
@@ -61,61 +63,68 @@ class Training(Watching):
         )
 
 
-def training_options(agent: str, words: Sequence[str]) -> Training:
+def training_options(name: str, words: Sequence[str]) -> Training:
     """The options of `engram train AGENT`: those of any training, and the fields of the agent's config."""
-    config: Any = find_agent(agent).Config
+    kind = find_agent(name)
+    bases: tuple[Any, ...] = (*(PART_OPTIONS[part] for part in part_settings(kind.Config)), kind.Config, Training)
 
     @dataclass(frozen=True, kw_only=True)
-    class Options(config, Training):  # type: ignore[misc]
+    class Options(*bases):  # type: ignore[misc]
         """Train an agent and write everything about the run to a folder."""
+
+        agent = kind
 
         def __post_init__(self) -> None:
             """Leave checking to `run`, whose messages are not framed as errors of parsing."""
 
-    @dataclass(frozen=True, kw_only=True)
-    class OptionsWithStrategy(Options):
-        """Train an agent and write everything about the run to a folder."""
-
-        strategy: str = "lru"  # what is forgotten: lru, rew, sur, kmeans, dkm, fading; options: dkm:decay=0.3
-
-    options = OptionsWithStrategy if hasattr(config, "strategy") else Options
-    options.agent = agent
     family = find_preset(words)
-    defaults = options(preset=family, steps=find_agent(agent).default_steps, **preset(agent, family))
-    description = f"Train {label_of(agent)} and write everything about the run to a folder."
-    return tyro.cli(options, prog=f"engram train {agent}", args=words, default=defaults, description=description)
+    defaults: dict[str, Any] = {"preset": family, "steps": kind.default_steps, **preset(kind.name, family)}
+    parts = {part: getattr(kind.Config(), part) for part in part_settings(kind.Config)}
+    description = f"Train {kind.label} and write everything about the run to a folder."
+    return tyro.cli(
+        Options,
+        prog=f"engram train {name}",
+        args=words,
+        default=Options(**{**parts, **defaults}),
+        description=description,
+    )
 
 
 def find_preset(words: Sequence[str]) -> Any:
     """The preset among the words, which decides the defaults of all other options."""
     for word, following in zip(words, [*words[1:], ""], strict=True):
         if word == "--preset":
-            return following
+            return checks.one_of("preset", following, FAMILIES)
         if word.startswith("--preset="):
-            return word.partition("=")[2]
+            return checks.one_of("preset", word.partition("=")[2], FAMILIES)
     return "classic"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resume(Watching):
+class Resume(GivenAgain, Watching):
     """Go on with an interrupted run, exactly where it was."""
-
-    run: Positional[Path]  # the run's folder
 
 
 def train(words: Sequence[str], console: Console) -> None:
-    """Carry out `engram train AGENT`."""
+    """Carry out `engram train`."""
+    if not words or words[0].startswith("-"):
+        if words and words[0] in ("--resume", "--resume="):
+            return resume(words[1:], console)
+        raise InvalidInputError("engram train needs an agent: mfec, nec, d3qn or module:Class; or --resume FOLDER")
     options = training_options(words[0], words[1:])
     run = options.run()
     folder = RunFolder(options.out or Path("runs") / run.id)
     carry_out(run, folder, progress=options.progress, cadence=options.cadence(), console=console)
+    return None
 
 
 def resume(words: Sequence[str], console: Console) -> None:
     """Carry out `engram train --resume`."""
     options = tyro.cli(Resume, prog="engram train --resume", args=words)
     folder = RunFolder(options.run)
-    carry_out(folder.run(), folder, progress=options.progress, cadence=options.cadence(), console=console)
+    with whole_command("engram train --resume", folder):
+        run = folder.run(options.given())
+    carry_out(run, folder, progress=options.progress, cadence=options.cadence(), console=console)
 
 
 def carry_out(run: Run, folder: RunFolder, *, progress: bool, cadence: Cadence | None, console: Console) -> None:
@@ -137,4 +146,5 @@ def carry_out(run: Run, folder: RunFolder, *, progress: bool, cadence: Cadence |
     if result["score"] is not None:
         score = f"[bold]{result['score']:.1f}[/bold], the mean of the last evaluations"
     console.print(f"{run.id}: score {score}")
-    console.print(f"everything about it is in {folder.path}; try: engram eval {folder.path}")
+    command = folder.command("engram eval", run.foreign())
+    console.print(f"everything about it is in {folder.path}; try: {escape(command)}")

@@ -14,13 +14,13 @@ from engram import checks
 from engram.compiling import compiled
 from engram.encoders.base import Encoder
 from engram.errors import InvalidInputError
+from engram.frames import stacked_frames
 from engram.parts import Spaces
 from engram.typing import Array, Floats
 
 SCALE = 2**11  # weights are N(0, 1) in steps of 1/2048
 LARGEST_WEIGHT = 2**14  # eight standard deviations; what is further out is cut off
 FLUSH_PIXELS = 2**31 // (255 * LARGEST_WEIGHT) - 1  # whose products 32 bits can sum
-MOST_STACKED = 8  # an image with a longer first axis is no stack of frames
 MOST_REMEMBERED = 32  # rows of a batch whose last frames are kept: 45 kB each for Atari
 WORD = 8  # bytes that are compared at once
 
@@ -112,7 +112,7 @@ class Projection(Encoder):
         return built
 
     def _draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> None:
-        self._frames = shape[0] if len(shape) == 3 and shape[0] <= MOST_STACKED else 1
+        self._frames = stacked_frames(shape)
         pixels = int(np.prod(shape))
         self._pixels = pixels // self._frames  # of a frame
         self._padding = -self._pixels % WORD

@@ -1,4 +1,4 @@
-"""Environments: the paper's rooms and games, and how any other one is made."""
+"""Environments: the paper's rooms and Atari games, and how any Gymnasium environment is made from what users pass."""
 
 from engram.envs.atari import register_games
 from engram.envs.make import Env, EnvLike, EnvSource

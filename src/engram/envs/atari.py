@@ -1,4 +1,4 @@
-"""Atari games with the preprocessing of the paper, done by ale-py at about the speed of the bare emulator."""
+"""Atari games with the paper's preprocessing, which ale-py does inside the emulator."""
 
 import re
 from importlib.util import find_spec
@@ -11,45 +11,45 @@ from engram.errors import InvalidInputError, MissingExtraError
 from engram.typing import Array
 
 SEEDS = 2**31  # the emulator's seeds have 31 bits
-GAMES = {  # of the paper, by their ids
+GAMES = {  # the paper's: environment id, and name of the ROM
     "engram/Bowling-v0": "bowling",
     "engram/MsPacman-v0": "ms_pacman",
     "engram/Pong-v0": "pong",
     "engram/SpaceInvaders-v0": "space_invaders",
     "engram/Qbert-v0": "qbert",
 }
-OPTIONS: dict[str, Any] = {  # as the paper has it
-    "frame_skip": 4,  # frames of the game in a step, of which the last two are combined by their maximum
+OPTIONS: dict[str, Any] = {  # with the paper's values
+    "frame_skip": 4,  # frames per step, of which the last two are combined by their pixelwise maximum
     "stacked_frames": 4,  # frames in an observation
     "screen_size": 84,  # pixels along each side
-    "noop_max": 30,  # idle steps at the start of a game, at most
-    "repeat_action_probability": 0.0,  # sticky actions
-    "fire_reset": False,  # press the fire button at the start
-    "full_action_space": False,  # the game's own actions, or all eighteen
-    "max_frames": 108_000,  # of a game, after which it is truncated
-    "clip_rewards": False,  # to their signs
-    "life_loss_ends_episode": True,  # in training; the game goes on
+    "noop_max": 30,  # most idle steps at the start of a game; their number is random
+    "repeat_action_probability": 0.0,  # sticky actions: the probability that the last action is repeated
+    "fire_reset": False,  # press the fire button after a reset
+    "full_action_space": False,  # all eighteen actions instead of the game's minimal set
+    "max_frames": 108_000,  # after which a game is truncated
+    "clip_rewards": False,  # replace rewards by their signs
+    "life_loss_ends_episode": True,  # in training; the game itself continues
 }
 
 
 class AtariGame(gymnasium.Env[Array, np.int64]):
-    """A game as stacked frames [4, 84, 84] of grey bytes; a step is four frames of the game.
+    """An Atari game whose observations are four stacked grey frames, [4, 84, 84] bytes; a step is four frames.
 
-    When a life is lost, and the game goes on, the step's info has `life_lost`; training ends its episode there, and
+    When a life is lost and the game continues, the step's info has `life_lost`. Training ends its episode there;
     evaluation plays whole games.
 
     Args:
-        game: The name of its ROM, e.g. "pong", "ms_pacman".
-        render_mode: "rgb_array" to see the screen.
-        options: As in OPTIONS, where they differ from the paper's.
+        game: The name of the ROM, e.g. "pong", "ms_pacman".
+        render_mode: "rgb_array" to render the newest frame.
+        options: Any of OPTIONS whose value is not the paper's.
     """
 
-    metadata = {"render_modes": ["rgb_array"], "render_fps": 15}  # noqa: RUF012 (Gymnasium's)
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 15}  # noqa: RUF012 (Gymnasium's interface)
 
     def __init__(self, game: str, *, render_mode: str | None = None, **options: Any) -> None:
         for name in options:
             if name not in OPTIONS:
-                raise InvalidInputError(f"unknown option {name!r} of an Atari game; options: {', '.join(OPTIONS)}")
+                raise InvalidInputError(f"an Atari game has no option {name!r}; its options are {', '.join(OPTIONS)}")
         self.options = {**OPTIONS, **options}
         self.render_mode = render_mode
         self._games = _emulator(game, self.options)
@@ -59,14 +59,14 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
         self._frame: Array = np.zeros((self.options["screen_size"],) * 2, np.uint8)  # the newest
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Array, dict[str, Any]]:
-        """Begin a game; equal seeds begin equal games, whatever was played before."""
+        """Begin a game; the same seed gives the same game, whatever was played before."""
         super().reset(seed=seed)
         observations, infos = self._games.reset(seed=None if seed is None else seed % SEEDS)
         self._lives, self._frame = int(infos["lives"][0]), observations[0, -1].copy()
         return observations[0].copy(), {"lives": self._lives}
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Hold an action for four frames."""
+        """Repeat an action for `frame_skip` frames."""
         observations, rewards, terminated, truncated, infos = self._games.step(np.array([action]))
         lives, before = int(infos["lives"][0]), self._lives
         self._lives, self._frame = lives, observations[0, -1]
@@ -77,11 +77,11 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
         return observations[0].copy(), float(rewards[0]), bool(terminated[0]), bool(truncated[0]), info
 
     def render(self) -> Any:
-        """The newest frame as the agent sees it, [height, width, 3]; None without a render mode."""
+        """The newest frame as the agent observes it, [height, width, 3]; None without a render mode."""
         return np.repeat(self._frame[:, :, None], 3, axis=2) if self.render_mode == "rgb_array" else None
 
     def close(self) -> None:
-        """Let the emulator go."""
+        """Close the emulator."""
         self._games.close()
 
 
@@ -110,7 +110,7 @@ def _emulator(game: str, options: dict[str, Any]) -> Any:
 
 
 def is_game(name: str) -> bool:
-    """Whether there is a game of that name, and ale-py to play it."""
+    """Whether ale-py is installed and has a game of that name."""
     if not re.fullmatch(r"[a-z0-9_]+", name) or find_spec("ale_py") is None:
         return False
     from ale_py.roms import get_all_rom_ids  # noqa: PLC0415 (an extra)
@@ -119,7 +119,7 @@ def is_game(name: str) -> bool:
 
 
 def register_games() -> None:
-    """Make the paper's games known to `gymnasium.make`, every option said; again is allowed and does nothing."""
+    """Register the paper's games with Gymnasium, with every option; calling it again does nothing."""
     for name, game in GAMES.items():
         if name not in gymnasium.registry:
             gymnasium.register(

@@ -1,6 +1,5 @@
-"""Environments from whatever the user has: an id, an environment, or a function that makes one."""
+"""Environments from an id, a Gymnasium environment, or a function that makes one."""
 
-import difflib
 import json
 from collections.abc import Callable
 from importlib import import_module
@@ -10,6 +9,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from engram import checks
 from engram.envs.atari import OPTIONS, AtariGame, is_game
 from engram.errors import InvalidInputError
 
@@ -18,14 +18,15 @@ EnvLike = str | Env | Callable[[], Env]
 
 
 class EnvSource:
-    """Where environments come from, and what they look like.
+    """Makes environments from what the user passed, and knows their spaces.
 
     Attributes:
-        name: The id, if there is one; it is what files remember.
-        shared: The user handed over one environment; there are no others to be had.
-        observation_shape: Of one observation.
-        observation_dtype: Of one observation.
-        actions: Number of actions; the environment calls them `first_action`, `first_action` + 1, ….
+        name: The id from which files can make the environment again; None if there is none.
+        shared: Whether the user passed one environment, of which no second can be made.
+        observation_shape: The shape of one observation.
+        observation_dtype: The dtype of one observation.
+        actions: The number of actions.
+        first_action: The environment's number for action 0; the others follow it.
     """
 
     def __init__(self, env: EnvLike) -> None:
@@ -36,7 +37,7 @@ class EnvSource:
         self._read_spaces(self._ready)
 
     def make(self) -> Env:
-        """An environment to use: a fresh one, or the user's own."""
+        """A new environment, or the one that the user passed."""
         ready, self._ready = self._ready, None
         return ready if ready is not None else self._new()
 
@@ -60,7 +61,7 @@ class EnvSource:
         if not isinstance(actions, gymnasium.spaces.Discrete):
             raise InvalidInputError(
                 f"{name} has the action space {actions}, but episodic control needs a Discrete one: it keeps one "
-                "table per action; wrap the environment so that it offers a handful of fixed actions"
+                "table per action; wrap the environment so that it has a few fixed actions"
             )
         box = isinstance(
             observations,
@@ -71,7 +72,7 @@ class EnvSource:
         if not (image or (box and len(shape) == 1)):
             raise InvalidInputError(
                 f"{name} has the observation space {observations}, which is neither a vector nor an image of bytes; "
-                "wrap the environment in gymnasium.wrappers.FlattenObservation to make vectors of its observations"
+                "wrap the environment in gymnasium.wrappers.FlattenObservation to make its observations vectors"
             )
         self.observation_shape: tuple[int, ...] = tuple(shape)
         self.observation_dtype = np.dtype(observations.dtype)
@@ -80,7 +81,7 @@ class EnvSource:
 
 
 def registered_name(env: Env) -> str | None:
-    """The id from which an environment equal to this one can be made, if there is one."""
+    """The id from which Gymnasium makes an equal environment; None if there is none."""
     spec = env.spec
     registered = None if spec is None else gymnasium.registry.get(spec.id)
     if spec is None or registered is None or spec.additional_wrappers:
@@ -91,7 +92,7 @@ def registered_name(env: Env) -> str | None:
 
 
 def parse_id(name: str) -> tuple[str, dict[str, Any]]:
-    """An id and its options: `ALE/Pong-v5?frameskip=4&repeat_action_probability=0.0`."""
+    """Split `ALE/Pong-v5?frameskip=4&repeat_action_probability=0.0` into the id and a dict of its options."""
     plain, _, query = name.partition("?")
     options = {}
     for part in filter(None, query.split("&")):
@@ -108,7 +109,7 @@ def parse_id(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def resolved_options(name: str) -> dict[str, Any]:
-    """Every option with which an environment of this id is made, as far as it is known."""
+    """Every keyword argument with which an environment of this id is made, as far as it is registered."""
     plain, options = parse_id(name)
     if is_game(plain):
         return {"game": plain, **OPTIONS, **options}
@@ -117,20 +118,19 @@ def resolved_options(name: str) -> dict[str, Any]:
 
 
 def make_by_id(name: str, *, render_mode: str | None = None) -> Env:
-    """`gymnasium.make`, for Atari games by their name too, which answers an unknown id with the nearest one."""
+    """An environment by its id, or an Atari game by the name of its ROM."""
     plain, options = parse_id(name)
     if is_game(plain):
         return AtariGame(plain, render_mode=render_mode, **options)
     if plain.startswith("ALE/") and find_spec("ale_py") is not None:
-        import_module("ale_py")  # registers them
+        import_module("ale_py")  # registers the ids that begin with ALE/
     try:
         return gymnasium.make(plain, render_mode=render_mode, **options)
     except gymnasium.error.UnregisteredEnv as error:
-        close = difflib.get_close_matches(plain, gymnasium.registry, n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
+        close = checks.nearest(plain, gymnasium.registry)
         raise InvalidInputError(
-            f"unknown environment id {name!r}; {hint}"
-            "An environment of your own: register it, or pass it, or a function that makes it, from Python"
+            f"unknown environment id {name!r}; {close}{'Otherwise ' if close else ''}register it "
+            "(gymnasium.register), or pass the environment or a function that makes it from Python"
         ) from error
     except (gymnasium.error.Error, ImportError, TypeError) as error:
         raise InvalidInputError(f"cannot make environment {name!r}: {error}") from error

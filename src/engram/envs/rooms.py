@@ -1,4 +1,4 @@
-"""The paper's rooms: walk from the top left corner to the bottom right one, seeing only where you are."""
+"""The paper's grid rooms: walk from the top left corner to the bottom right one; the observation is the position."""
 
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,7 @@ from engram import checks
 from engram.errors import InvalidInputError
 from engram.typing import Floats
 
-Picture = npt.NDArray[np.uint8]
+Image = npt.NDArray[np.uint8]
 
 OPEN_ROOM = """
 ############
@@ -51,26 +51,26 @@ MAX_EPISODE_STEPS = 100
 WALL, FLOOR, START, GOAL, AGENT = "#.SG@"
 MOVES = ((0, -1), (1, 0), (0, 1), (-1, 0))  # N E S W
 
-CELL = 32  # pixels; even, as video encoders ask of a picture's sides
+CELL = 32  # pixels along a cell's side; even, because video encoders need even sides
 WALL_COLOUR, FLOOR_COLOUR, LINE_COLOUR = (52, 58, 70), (247, 245, 240), (224, 220, 211)
 GOAL_COLOUR, AGENT_COLOUR = (230, 159, 0), (0, 114, 178)  # Okabe and Ito's orange and blue
-_OFFSETS = np.arange(CELL) - CELL / 2  # 0 at the middle of the 31 pixels that the grid line leaves
+_OFFSETS = np.arange(CELL) - CELL / 2  # 0 in the middle of the 31 pixels beside the grid line
 _DISTANCE = np.hypot(_OFFSETS[:, None, None], _OFFSETS[:, None])
-DISC = np.clip(0.34 * CELL - _DISTANCE + 0.5, 0, 1)  # [CELL, CELL, 1], pixels on the edge covered in part
+DISC = np.clip(0.34 * CELL - _DISTANCE + 0.5, 0, 1)  # the agent [CELL, CELL, 1], anti-aliased
 
 
 class Room(gymnasium.Env[Floats, int | np.int64]):
-    """A grid of cells in which a step goes N, E, S or W, or nowhere where there is a wall.
+    """A grid of cells in which actions 0 to 3 go north, east, south and west; a wall stops them.
 
-    The observation is (x, y): the column and the row, both counted from 1 inside the border, rows from the
-    top, so N lowers y. The reward is 1 on reaching the goal, which ends the episode, and 0 otherwise.
+    The observation is (x, y): the column and the row, both counted from 1 inside the border, rows from the top, so
+    that north lowers y. The reward is 1 on reaching the goal, which ends the episode, and 0 otherwise.
 
     Args:
-        plan: A drawing of the room: # wall, . floor, S start, G goal; walls all round.
-        render_mode: "rgb_array" for a picture, "ansi" for the plan with the agent in it as @.
+        plan: A drawing of the room: # wall, . floor, S start, G goal; its border must be wall.
+        render_mode: "rgb_array" for an image, "ansi" for the plan with the agent as @.
     """
 
-    metadata = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}  # noqa: RUF012 - as Gymnasium has it
+    metadata = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}  # noqa: RUF012 (Gymnasium's interface)
 
     def __init__(self, plan: str = OPEN_ROOM, *, render_mode: str | None = None) -> None:
         self.plan = _checked_plan(plan)
@@ -84,13 +84,13 @@ class Room(gymnasium.Env[Floats, int | np.int64]):
         self.action_space = spaces.Discrete(len(MOVES))
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
-        """Go back to the start; nothing is random, and there are no options."""
+        """Return to the start; the seed and the options change nothing."""
         super().reset(seed=seed)
         self.position = self.start
         return self._observe(), {}
 
     def step(self, action: int | np.int64) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
-        """Move one cell, or stay where a wall is in the way."""
+        """Move one cell, or stay if there is a wall."""
         if not 0 <= action < len(MOVES):
             raise InvalidInputError(f"action must be from 0 to {len(MOVES) - 1} (N E S W), got {action}")
         (x, y), (right, down) = self.position, MOVES[action]
@@ -100,7 +100,7 @@ class Room(gymnasium.Env[Floats, int | np.int64]):
         return self._observe(), float(reached), reached, False, {}
 
     def render(self) -> Any:
-        """The room as it is now: a picture [height, width, 3], or text; None without a render mode."""
+        """An image [height, width, 3] or text, depending on the render mode; None without one."""
         x, y = self.position
         if self.render_mode == "ansi":
             rows = list(self.plan)
@@ -117,7 +117,7 @@ class Room(gymnasium.Env[Floats, int | np.int64]):
         return np.array(self.position, np.float32)
 
     @cached_property
-    def _background(self) -> Picture:
+    def _background(self) -> Image:
         picture = np.empty((len(self.plan) * CELL, len(self.plan[0]) * CELL, 3), np.uint8)
         for y, row in enumerate(self.plan):
             for x, mark in enumerate(row):
@@ -129,7 +129,7 @@ class Room(gymnasium.Env[Floats, int | np.int64]):
 
 
 def register_rooms() -> None:
-    """Make both rooms known to `gymnasium.make`; again is allowed and does nothing."""
+    """Register both rooms with Gymnasium; calling it again does nothing."""
     for name, plan in PLANS.items():
         if name not in gymnasium.registry:
             gymnasium.register(
@@ -141,13 +141,13 @@ def register_rooms() -> None:
 
 
 def _checked_plan(plan: str) -> tuple[str, ...]:
-    """The rows of a plan, or InvalidInputError unless nobody can walk out of it."""
+    """The rows of a plan; InvalidInputError if it is no closed room with one start and one goal."""
     rows = tuple(plan.strip().splitlines())
     if not rows or len({len(row) for row in rows}) != 1:
         raise InvalidInputError(f"plan must have rows of one length, got {[len(row) for row in rows]}")
     text = "".join(rows)
     if set(text) - {WALL, FLOOR, START, GOAL} or text.count(START) != 1 or text.count(GOAL) != 1:
-        raise InvalidInputError(f"plan must be drawn with # and . and have one S and one G, got\n{plan}")
+        raise InvalidInputError(f"plan must consist of # and . with one S and one G, got\n{plan}")
     border = rows[0] + rows[-1] + "".join(row[0] + row[-1] for row in rows)
     if set(border) != {WALL}:
         raise InvalidInputError(f"plan must have walls (#) all round, got\n{plan}")
@@ -158,5 +158,5 @@ def _find(rows: tuple[str, ...], mark: str) -> tuple[int, int]:
     return next((row.index(mark), y) for y, row in enumerate(rows) if mark in row)
 
 
-def _cell(picture: Picture, x: int, y: int) -> Picture:
+def _cell(picture: Image, x: int, y: int) -> Image:
     return picture[y * CELL : (y + 1) * CELL, x * CELL : (x + 1) * CELL]

@@ -1,1 +1,1 @@
-"""Files: written whole or not at all, locked, and holding data only."""
+"""Files: atomic writes, folder locks, and model files that hold data only."""

@@ -1,4 +1,4 @@
-"""Files of arrays: safetensors, with a manifest in the header. Data and nothing else; loading never runs code."""
+"""Files of arrays: safetensors with a JSON manifest in the header. They hold data only; loading runs no code."""
 
 import json
 from collections.abc import Mapping
@@ -21,16 +21,16 @@ VERSION = 1
 
 
 def write_arrays(path: Path, manifest: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-    """Write arrays with what they mean: one entry of metadata, a line with a checksum and then the manifest.
+    """Write arrays and a manifest. The file's only metadata entry is a line with a checksum, then the manifest.
 
-    One entry only, as safetensors writes several in any order, and equal content must give equal bytes.
+    There is one entry because safetensors writes several in any order, and equal content must give equal bytes.
     """
     text = json.dumps({"version": VERSION, "state_hash": HASH_NAME, **manifest})
     write_atomically(path, save(dict(arrays), {FORMAT: f"{checksum(text, arrays)}\n{text}"}))
 
 
 def read_arrays(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
-    """The manifest and the arrays of a file, both as they were written. No array is larger than the file."""
+    """The manifest and the arrays of a file, after a check of its version and checksum."""
     if not path.is_file():
         raise ModelFileError(f"there is no model file at {path}")
     try:
@@ -58,7 +58,7 @@ def read_arrays(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
 
 
 def checksum(text: str, arrays: Mapping[str, Array]) -> str:
-    """A digest (XXH3, 128 bits) of a manifest and arrays, against accidents, not against malice."""
+    """XXH3 (128 bits) of a manifest and its arrays; it finds damage, not forgery."""
     digest = xxh3_128(text.encode())
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
@@ -68,7 +68,7 @@ def checksum(text: str, arrays: Mapping[str, Array]) -> str:
 
 
 def split(state: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Array], dict[str, Any]]:
-    """A nested state dict as arrays, by their paths, and the rest as plain data."""
+    """Split a nested state dict into arrays, named by their paths (a/b), and the rest as plain data."""
     arrays: dict[str, Array] = {}
     plain: dict[str, Any] = {}
     for name, value in state.items():
@@ -86,7 +86,7 @@ def split(state: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Array],
 
 
 def join(arrays: Mapping[str, Array], plain: Mapping[str, Any]) -> dict[str, Any]:
-    """The nested state dict that was split."""
+    """The nested state dict that `split` took apart."""
     state: dict[str, Any] = json.loads(json.dumps(plain))
     for name, array in arrays.items():
         *path, last = name.split("/")

@@ -1,4 +1,4 @@
-"""Files that survive: whole or not at all, and on the disk before anything relies on them."""
+"""Writing files so that a crash or a power cut leaves the old or the new content, never a part of one."""
 
 import os
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ from engram.errors import StorageError
 
 
 @contextmanager
-def told(what: str, path: Path) -> Iterator[None]:
-    """Turn the system's error into one that says what could not be done, and that nothing was lost by it."""
+def storage_errors(what: str, path: Path) -> Iterator[None]:
+    """Raise a `StorageError` that says what could not be done to which path, in place of an `OSError`."""
     try:
         yield
     except OSError as error:
@@ -21,9 +21,9 @@ def told(what: str, path: Path) -> Iterator[None]:
 
 
 def write_atomically(path: Path, *parts: bytes) -> None:
-    """Replace a file by new content such that a reader, or a power cut, sees the old or the new one, whole."""
+    """Replace a file's content such that a reader, or a power cut, sees all of the old or all of the new."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with told("write", path):
+    with storage_errors("write", path):
         make_folder(path.parent)
         try:
             with temporary.open("wb") as file:
@@ -38,7 +38,7 @@ def write_atomically(path: Path, *parts: bytes) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make sure that a folder is there, and on the disk, with all that it stands in."""
+    """Create a folder and its missing parents, and flush them to the disk."""
     if not path.is_dir():
         make_folder(path.parent)
         path.mkdir(exist_ok=True)
@@ -46,8 +46,10 @@ def make_folder(path: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Make sure that the folder's list of files is on the disk."""
-    handle = os.open(path, os.O_RDONLY)
+    """Flush a folder's list of files to the disk, where the system can open folders; Windows cannot."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
     finally:
@@ -55,12 +57,12 @@ def sync_folder(path: Path) -> None:
 
 
 def list_files(folder: Path, pattern: str) -> list[Path]:
-    """The files of a folder whose names match, in order; a folder that cannot be read is not taken for an empty one."""
-    with told("read", folder):
+    """Paths in a folder whose names match the pattern, sorted; a `StorageError` if the folder cannot be read."""
+    with storage_errors("read", folder):
         return sorted(path for path in folder.iterdir() if fnmatchcase(path.name, pattern))
 
 
 def remove(path: Path) -> None:
-    """Delete a file that is no longer needed."""
-    with told("delete", path):
+    """Delete a file, if it exists."""
+    with storage_errors("delete", path):
         path.unlink(missing_ok=True)

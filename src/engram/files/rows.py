@@ -1,4 +1,4 @@
-"""Rows of a sequence that only grows, of which the oldest are forgotten."""
+"""The stored rows of a growing sequence, marked so that checkpoints write each row once."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from engram.typing import Array
 
 
 class Rows(NamedTuple):
-    """Rows number end − len(array) … end − 1. A checkpoint writes each of them to disk once."""
+    """The last rows of a growing sequence: number end − len(array) to end − 1. Rows never change once added."""
 
     end: int
     array: Array

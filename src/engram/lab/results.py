@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from engram.errors import MissingExtraError, RunFolderError
-from engram.files.disk import told, write_atomically
+from engram.files.disk import storage_errors, write_atomically
 from engram.lab.pages.style import label
 from engram.lab.study_folder import StudyFolder, unusual_evaluation
 from engram.runs.folder import RunFolder
@@ -61,7 +61,7 @@ class Results:
         if rows or not (path / TABLE).exists():
             evaluations = pl.DataFrame(rows, SCHEMA, orient="row")
         else:
-            with told("read", path / TABLE):
+            with storage_errors("read", path / TABLE):
                 evaluations = pl.read_parquet(path / TABLE)
         if dict(evaluations.schema) != SCHEMA:
             raise RunFolderError(f"{path / TABLE} is not a table of evaluations; export it again from the runs")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engram.errors import RunFolderError
-from engram.files.disk import make_folder, told, write_atomically
+from engram.files.disk import make_folder, storage_errors, write_atomically
 from engram.lab.grid import Study
 from engram.runs.folder import RunFolder, machine
 from engram.runs.run import EVALUATION, Run
@@ -29,12 +29,12 @@ class StudyFolder:
     @property
     def name(self) -> str:
         """Of the study."""
-        with told("read", self._study):
+        with storage_errors("read", self._study):
             return str(json.loads(self._study.read_text())["study"]) if self._study.exists() else "none"
 
     def read(self) -> dict[str, Any]:
         """The study's name, its title, and its runs by id."""
-        with told("read", self._study):
+        with storage_errors("read", self._study):
             text = self._study.read_text() if self._study.exists() else None
         if text is None:
             raise RunFolderError(f"{self.path} holds no study; run one: engram study cartpole --out {self.path}")
@@ -75,7 +75,7 @@ class StudyFolder:
             here = self.path / run.id
             if there and RunFolder(here).result is None:
                 RunFolder(there[0]).claim(run)  # or it is another run
-                with told("copy", there[0]):
+                with storage_errors("copy", there[0]):
                     make_folder(here)
                     for name in COPIED:
                         shutil.copy2(there[0] / name, here / f".{name}.part")
@@ -94,12 +94,12 @@ class StudyFolder:
             **machine(),
             "cores": os.cpu_count(),
         }
-        with told("write", self._calls), self._calls.open("a") as file:
+        with storage_errors("write", self._calls), self._calls.open("a") as file:
             file.write(json.dumps(call) + "\n")
 
     def calls(self) -> list[dict[str, Any]]:
         """The calls so far."""
-        with told("read", self._calls):
+        with storage_errors("read", self._calls):
             return [json.loads(line) for line in self._calls.read_text().splitlines()] if self._calls.exists() else []
 
 

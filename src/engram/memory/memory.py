@@ -93,6 +93,10 @@ class EpisodicMemory:
 
         return device_store(device)
 
+    def __repr__(self) -> str:
+        filled = f"{int(self._tables.size.sum()):,} of {self.actions} × {self.capacity:,} entries"
+        return f"<EpisodicMemory: {filled}, keys of size {self.key_size}, strategy {self.strategy.spec()}>"
+
     @property
     def _tables(self) -> Tables:
         return self._store.tables

@@ -43,7 +43,6 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
 
 
 def preset(agent: str, family: str) -> dict[str, Any]:
-    """The settings that the paper gives an agent in a family of environments, where they are not its defaults."""
-    checks.one_of("agent", agent, PRESETS)
+    """The settings that the paper gives an agent in a family of environments, if they are not its defaults."""
     checks.one_of("preset", family, FAMILIES)
-    return dict(PRESETS[agent][family])
+    return dict(PRESETS.get(agent, {}).get(family, {}))

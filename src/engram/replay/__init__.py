@@ -1,1 +1,1 @@
-"""What agents with networks learn from: observations stored once, and what is drawn from them at random."""
+"""Replay buffers: each observation is stored once, and batches are sampled uniformly."""

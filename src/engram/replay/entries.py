@@ -1,4 +1,4 @@
-"""Rows of numbers about observations, drawn at random as long as their observation is stored."""
+"""Ring buffer of what belongs to an observation (action, reward, return), sampled uniformly."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,22 +11,25 @@ from engram.typing import Array, Longs
 
 
 class Entries:
-    """A ring of entries, each the number of an observation and one value in every column."""
+    """A ring buffer of entries: the number of an observation, and one value in each column.
+
+    An entry can be sampled as long as its observation is stored.
+    """
 
     def __init__(self, capacity: int, observations: Observations, columns: Mapping[str, type]) -> None:
         self.capacity, self._observations = capacity, observations
-        self._numbers = np.zeros(capacity, np.int64)  # of the observations, rising
+        self._numbers = np.zeros(capacity, np.int64)  # of the observations, increasing
         self._columns: dict[str, Array] = {name: np.zeros(capacity, dtype) for name, dtype in columns.items()}
         self._values = list(self._columns.values())
-        self._count = 0  # entries since the beginning
-        self._first = 0  # nothing before it is there; more may have been overwritten since
+        self._count = 0  # entries ever added
+        self._first = 0  # a lower bound of `first`: more may have been overwritten since it was set
 
     def __len__(self) -> int:
         return self._count - self.first
 
     @property
     def first(self) -> int:
-        """The oldest entry whose observation is still stored."""
+        """The oldest entry whose observation is still stored, counted from the first entry ever added."""
         first = max(self._first, self._count - self.capacity)
         stored = self._observations.oldest
         while first < self._count and self._numbers[first % self.capacity] < stored:
@@ -36,12 +39,12 @@ class Entries:
 
     @property
     def oldest_number(self) -> int:
-        """Of the observations that entries are about; behind the newest if there is no entry."""
+        """The number of the oldest entry's observation; one after the newest observation if there is no entry."""
         first = self.first
         return int(self._numbers[first % self.capacity]) if first < self._count else self._observations.newest + 1
 
     def add(self, number: int, *values: float) -> None:
-        """Add the entry for an observation."""
+        """Add an entry for an observation, with a value for each column."""
         place = self._count % self.capacity
         self._numbers[place] = number
         for column, value in zip(self._values, values, strict=True):
@@ -49,29 +52,29 @@ class Entries:
         self._count += 1
 
     def draw(self, rng: np.random.Generator, size: int) -> tuple[Longs, list[Array]]:
-        """Numbers of observations and the columns' values for entries drawn uniformly, with replacement."""
+        """Observation numbers [size] and columns [size] of entries drawn uniformly, with replacement."""
         first = self.first
         if first == self._count:
-            raise InvalidInputError("the replay is empty; add to it before drawing from it")
+            raise InvalidInputError("the replay is empty; add to it before sampling from it")
         places = rng.integers(first, self._count, size)
         places %= self.capacity
         return self._numbers[places], [column[places] for column in self._values]
 
     @property
     def nbytes(self) -> int:
-        """Of memory, once every place is taken."""
+        """Bytes of memory when the buffer is full."""
         return self._numbers.nbytes + sum(column.nbytes for column in self._values)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that can be drawn, in order of time."""
+        """The entries that can be sampled, oldest first."""
         places = np.arange(self.first, self._count) % self.capacity
         columns = {name: column[places] for name, column in self._columns.items()}
         return {"count": self._count, "numbers": self._numbers[places], **columns}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take back what `state_dict` gave."""
+        """Restore what `state_dict` returned."""
         size = len(state["numbers"])
-        require(size <= min(self.capacity, state["count"]), "there are no more entries than were added")
+        require(size <= min(self.capacity, state["count"]), "no more entries are stored than were added")
         self._count = state["count"]
         self._first = self._count - size
         places = np.arange(self._first, self._count) % self.capacity
@@ -80,11 +83,11 @@ class Entries:
             column[places] = state[name]
 
     def check_valid(self, *, room_after: int = 0) -> None:
-        """Raise InvalidInputError unless all is finite and `room_after` observations came after each entry's."""
+        """Raise InvalidInputError unless values are finite and `room_after` observations follow each entry's."""
         state = self.state_dict()
         numbers = state["numbers"]
         require(bool((np.diff(numbers) > 0).all()), "entries are in order of time")
         newest = self._observations.newest
-        require(not len(numbers) or numbers[-1] + room_after <= newest, "every entry's observations are there")
+        require(not len(numbers) or numbers[-1] + room_after <= newest, "the observations of every entry are stored")
         for name in self._columns:
             require(bool(np.isfinite(state[name]).all()), f"{name} are finite")

@@ -1,152 +1,153 @@
-"""Observations, stored once each in a ring; of stacked frames, each frame once."""
+"""Ring buffers of observations. Each is stored once; of stacked frames, each frame once."""
 
-import os
 from abc import ABC, abstractmethod
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from engram.errors import InvalidInputError
 from engram.files.rows import Rows
+from engram.frames import stacked_frames
+from engram.machine import available_memory
 from engram.typing import Array, Longs
 
-MOST_STACKED = 8  # an image with a longer first axis is no stack of frames
-MEMORY_INFO = Path("/proc/meminfo")
 GIB = 2**30
 
 
 class Observations(ABC):
-    """A ring of observations, numbered 0, 1, 2, … in order of arrival; those from `oldest` to `newest` are there."""
+    """A ring buffer of observations, numbered 0, 1, 2, … in order of arrival; `oldest` to `newest` are stored."""
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], capacity: int) -> None:
         self.shape, self.dtype, self.capacity = shape, dtype, capacity
         self.newest = -1
-        self._oldest = 0  # nothing before it is there; more may have been overwritten since
+        self._oldest = 0  # a lower bound of `oldest`: more may have been overwritten since it was set
 
     @property
     def oldest(self) -> int:
-        """The smallest number that can still be fetched."""
+        """The number of the oldest stored observation."""
         return max(self._oldest, self.newest + 1 - self.capacity)
 
     def numbers(self, since: int = 0) -> Longs:
-        """Those of the stored observations, from number `since` on, the newest always among them."""
+        """Numbers of the stored observations from `since` on, and always of the newest."""
         return np.arange(max(min(since, self.newest), self.oldest), self.newest + 1)
 
     @abstractmethod
     def add(self, observation: Array) -> int:
-        """Store an observation; return its number."""
+        """Store an observation and return its number."""
 
     @abstractmethod
     def get(self, numbers: Longs) -> Array:
-        """Copies of stored observations, [B] → [B, *shape]."""
+        """Copies of the observations with these numbers, [B] → [B, *shape]."""
 
     @property
     @abstractmethod
     def nbytes(self) -> int:
-        """Of memory, once every place is taken."""
+        """Bytes of memory when the buffer is full."""
 
     @abstractmethod
     def state_dict(self, since: int = 0) -> dict[str, Any]:
-        """What is stored from number `since` on, in order of time."""
+        """The stored observations from number `since` on, oldest first."""
 
     @abstractmethod
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take back what `state_dict` gave."""
+        """Restore what `state_dict` returned."""
 
     @abstractmethod
     def check_valid(self) -> None:
-        """Raise InvalidInputError unless everything fits together."""
+        """Raise InvalidInputError unless the content is consistent."""
 
 
 def make_observations(shape: tuple[int, ...], dtype: Any, capacity: int) -> Observations:
-    """Room for observations of this kind, if the machine has the memory.
+    """A buffer for observations of this shape and dtype; an error if the machine has too little memory for it.
 
-    Bytes [stack, height, width] with up to eight frames are taken for stacked frames. Images [colours, height,
-    width] look the same but share nothing, and take the place of `colours` observations each.
+    Bytes [stack, height, width] with two to eight frames are stored frame by frame. Images [colours, height, width]
+    have the same shape but no frames in common, so that each takes the room of `colours` observations.
     """
     dtype = np.dtype(dtype)
-    stacked = dtype == np.uint8 and len(shape) == 3 and 1 < shape[0] <= MOST_STACKED
+    stacked = dtype == np.uint8 and stacked_frames(shape) > 1
     return FrameObservations(shape, dtype, capacity) if stacked else PlainObservations(shape, dtype, capacity)
 
 
 class PlainObservations(Observations):
-    """Each observation in a place of its own: capacity × the bytes of one."""
+    """A buffer with one row per observation: capacity × the bytes of one."""
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], capacity: int) -> None:
         super().__init__(shape, dtype, capacity)
         self._ring = allocate((capacity, *shape), dtype, capacity)
 
     def add(self, observation: Array) -> int:
-        """Store an observation; return its number."""
+        """Store an observation and return its number."""
         self.newest = number = self.newest + 1
         self._ring[number % self.capacity] = observation
         return number
 
     def get(self, numbers: Longs) -> Array:
-        """Copies of stored observations, [B] → [B, *shape]."""
+        """Copies of the observations with these numbers, [B] → [B, *shape]."""
         return self._ring.take(numbers % self.capacity, axis=0)
 
     @property
     def nbytes(self) -> int:
-        """Of memory, once every place is taken."""
+        """Bytes of memory when the buffer is full."""
         return self._ring.nbytes
 
     def state_dict(self, since: int = 0) -> dict[str, Any]:
-        """What is stored from number `since` on, in order of time."""
+        """The stored observations from number `since` on, oldest first."""
         return {"newest": self.newest, "observations": Rows(self.newest + 1, self.get(self.numbers(since)))}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take back what `state_dict` gave."""
+        """Restore what `state_dict` returned."""
         observations = state["observations"].array
         require(observations.shape[1:] == self.shape, f"observations have shape {self.shape}")
-        require(len(observations) <= min(self.capacity, state["newest"] + 1), "no more is stored than was added")
+        require(
+            len(observations) <= min(self.capacity, state["newest"] + 1),
+            "no more is stored than was added",
+        )
         self.newest = state["newest"]
         self._oldest = self.newest + 1 - len(observations)
         self._ring[self.numbers() % self.capacity] = observations
 
     def check_valid(self) -> None:
-        """Raise InvalidInputError unless everything fits together."""
+        """Raise InvalidInputError unless the content is consistent."""
         if self.dtype.kind == "f":
             require(bool(np.isfinite(self.get(self.numbers())).all()), "observations are finite")
 
 
 class FrameObservations(Observations):
-    """Stacks of frames [stack, height, width], newest last, of which each frame is stored once.
+    """A buffer of stacked frames [stack, height, width], newest frame last, that stores each frame once.
 
-    An observation that goes on where the one before it stopped adds its newest frame; another one, at the start
-    of an episode, adds all its frames. There is room for (1 + 1/32) capacity + stack frames of height × width bytes:
-    7 GiB for a million observations of 84 × 84 pixels. Where starts are so frequent that this is not enough, the
-    oldest observations go before their time.
+    An observation whose other frames end the one before it adds only its newest frame; any other, as at the start of
+    an episode, adds all its frames. There is room for (1 + 1/32) capacity + stack frames of height × width bytes:
+    7 GiB for a million observations of 84 × 84 pixels. Where episodes are so short that this is not enough, fewer than
+    `capacity` observations are kept.
     """
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], capacity: int) -> None:
         super().__init__(shape, dtype, capacity)
         self._room = capacity + capacity // 32 + shape[0]
         self._frames = allocate((self._room, *shape[1:]), dtype, capacity)
-        self._written = 0  # frames, since the beginning
-        self._last = np.zeros(capacity, np.int64)  # of each observation, the number of its newest frame
+        self._written = 0  # frames ever stored
+        self._last = np.zeros(capacity, np.int64)  # the number of each observation's newest frame
         self._previous = np.zeros(shape, dtype)
         self._offsets = np.arange(1 - shape[0], 1)
 
     @property
     def oldest(self) -> int:
-        """The smallest number whose frames are all still there."""
+        """The number of the oldest observation whose frames are all still stored."""
         number, last = super().oldest, self._last
-        whole = self._written - self._room + self.shape[0] - 1
-        while number <= self.newest and last[number % self.capacity] < whole:
+        complete = self._written - self._room + self.shape[0] - 1  # frame numbers from which on no frame is missing
+        while number <= self.newest and last[number % self.capacity] < complete:
             number += 1
         self._oldest = number
         return number
 
     def add(self, observation: Array) -> int:
-        """Store what is new in an observation; return its number."""
+        """Store the frames of an observation that are new, and return its number."""
         previous = self._previous
         if self.newest < 0:
             frames = observation
         elif np.array_equal(observation[:-1], previous[1:]):
             frames = observation[-1:]
-        elif np.array_equal(observation, previous):  # the next episode of the same game begins where the last ended
+        elif np.array_equal(observation, previous):  # as when a lost life ends an episode
             frames = observation[:0]
         else:
             frames = observation
@@ -159,24 +160,24 @@ class FrameObservations(Observations):
         return number
 
     def get(self, numbers: Longs) -> Array:
-        """Stacks as they were added, [B] → [B, stack, height, width]."""
+        """Copies of the stacks with these numbers, [B] → [B, stack, height, width]."""
         last = self._last[numbers % self.capacity]
         return self._frames.take((last[:, None] + self._offsets) % self._room, axis=0)
 
     @property
     def nbytes(self) -> int:
-        """Of memory, once every place is taken."""
+        """Bytes of memory when the buffer is full."""
         return self._frames.nbytes + self._last.nbytes + self._previous.nbytes
 
     def state_dict(self, since: int = 0) -> dict[str, Any]:
-        """What is stored from number `since` on, in order of time."""
+        """The stored observations from number `since` on, oldest first."""
         last = self._last[self.numbers(since) % self.capacity]
         first_frame = last[0] + 1 - self.shape[0] if len(last) else self._written
         frames = self._frames[np.arange(first_frame, self._written) % self._room]
         return {"newest": self.newest, "last": last, "frames": Rows(self._written, frames)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take back what `state_dict` gave."""
+        """Restore what `state_dict` returned."""
         newest, last = state["newest"], state["last"]
         written, frames = state["frames"]
         require(frames.shape[1:] == self.shape[1:], f"frames have shape {self.shape[1:]}")
@@ -191,14 +192,17 @@ class FrameObservations(Observations):
             self._previous[...] = self.get(np.array([newest]))[0]
 
     def check_valid(self) -> None:
-        """Raise InvalidInputError unless everything fits together."""
+        """Raise InvalidInputError unless the content is consistent."""
         last = self._last[self.numbers() % self.capacity]
-        require(bool(np.isin(np.diff(last), (0, 1, len(self._offsets))).all()), "each adds no, one or all its frames")
+        require(
+            bool(np.isin(np.diff(last), (0, 1, len(self._offsets))).all()),
+            "each adds none, one or all of its frames",
+        )
         require(not len(last) or last[-1] == self._written - 1, "the newest observation has the newest frame")
 
 
 def allocate(shape: tuple[int, ...], dtype: np.dtype[Any], capacity: int) -> Array:
-    """Zeros, whose memory is taken only as they are written; refused if there is not enough of it."""
+    """An array of zeros, or an error if there is not enough memory; the system hands it out as rows are written."""
     needed, available = int(np.prod(shape)) * dtype.itemsize, available_memory()
     if available is not None and needed > available:
         raise InvalidInputError(
@@ -208,19 +212,7 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype[Any], capacity: int) -> Arr
     return np.zeros(shape, dtype)
 
 
-def available_memory() -> int | None:
-    """Bytes of memory that can be had, or None where the system does not say."""
-    if MEMORY_INFO.exists():
-        for line in MEMORY_INFO.read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return None
-
-
 def require(holds: bool, fact: str) -> None:
-    """Raise InvalidInputError, naming the fact, unless it holds."""
+    """Raise InvalidInputError unless a fact holds."""
     if not holds:
-        raise InvalidInputError(f"replay is not valid: it should hold that {fact}")
+        raise InvalidInputError(f"the replay is not valid: expected that {fact}")

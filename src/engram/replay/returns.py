@@ -1,4 +1,4 @@
-"""Replay of states with the returns that followed them, for agents that learn from whole episodes."""
+"""Replay buffer of (state, action, return), for agents that learn from returns of finished episodes."""
 
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from engram.typing import Array, Floats, Longs
 
 
 class ReturnBatch(NamedTuple):
-    """States with what followed, one per row."""
+    """A batch of states with the action taken in each and the return that followed."""
 
     observations: Array  # [B, …], in the environment's dtype
     actions: Longs  # [B]
@@ -20,16 +20,16 @@ class ReturnBatch(NamedTuple):
 
 
 class ReturnReplay:
-    """The last `capacity` states; those of finished episodes are drawn uniformly.
+    """The last `capacity` states, of which those of finished episodes are sampled uniformly.
 
-    A state of the unfinished episode takes a place as soon as it is added, and can be drawn when its return is known.
+    A state of the unfinished episode takes its place when it is added, and can be sampled once its return is known.
     """
 
     def __init__(self, capacity: int, shape: tuple[int, ...], dtype: Any) -> None:
         self.capacity = checks.at_least("replay_size", capacity, 1)
         self._observations = make_observations(shape, dtype, capacity)
         self._entries = Entries(capacity, self._observations, {"actions": np.int64, "returns": np.float32})
-        self._unfinished: list[int] = []  # the episode's actions; its observations are the newest
+        self._unfinished: list[int] = []  # actions of the unfinished episode; its observations are the newest
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -40,7 +40,7 @@ class ReturnReplay:
         self._unfinished.append(action)
 
     def finish(self, returns: Floats) -> None:
-        """End the episode: its T states can be drawn from now on, with these returns [T]."""
+        """End the episode: its T states, with these returns [T], can be sampled from now on."""
         actions = self._unfinished
         if len(returns) != len(actions):
             raise InvalidInputError(f"returns must have one value per step, {len(actions)}, got {len(returns)}")
@@ -50,21 +50,21 @@ class ReturnReplay:
         self._unfinished = []
 
     def abandon(self) -> None:
-        """Break off the episode; its states are never drawn."""
+        """Drop the unfinished episode; its states are never sampled."""
         self._unfinished = []
 
     def sample(self, rng: np.random.Generator, size: int) -> ReturnBatch:
-        """States of finished episodes drawn uniformly, with replacement."""
+        """A batch of states of finished episodes, drawn uniformly with replacement."""
         numbers, (actions, returns) = self._entries.draw(rng, size)
         return ReturnBatch(self._observations.get(numbers), actions, returns)
 
     @property
     def nbytes(self) -> int:
-        """Of memory, once every place is taken."""
+        """Bytes of memory when the buffer is full."""
         return self._observations.nbytes + self._entries.nbytes
 
     def state_dict(self) -> dict[str, Any]:
-        """Every state that can be drawn, and the unfinished episode."""
+        """Every state that can be sampled, and the unfinished episode."""
         begin = self._observations.newest + 1 - len(self._unfinished)
         return {
             "unfinished": np.array(self._unfinished, np.int64),
@@ -73,14 +73,14 @@ class ReturnReplay:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take back what `state_dict` gave."""
+        """Restore what `state_dict` returned."""
         self._observations.load_state_dict(state["observations"])
         self._entries.load_state_dict(state["entries"])
         self._unfinished = state["unfinished"].tolist()
         self.check_valid()
 
     def check_valid(self) -> None:
-        """Raise InvalidInputError unless everything fits together."""
+        """Raise InvalidInputError unless the content is consistent."""
         self._observations.check_valid()
         self._entries.check_valid(room_after=len(self._unfinished))
         require(len(self._unfinished) <= self._observations.newest + 1, "every unfinished step has an observation")

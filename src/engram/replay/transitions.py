@@ -1,4 +1,4 @@
-"""Replay of transitions (s, a, r, s'), for agents that bootstrap from the next state."""
+"""Replay buffer of transitions (s, a, r, s'), for agents that bootstrap from the next state."""
 
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from engram.typing import Array, Floats, Longs
 
 
 class Batch(NamedTuple):
-    """Transitions, one per row."""
+    """A batch of transitions."""
 
     observations: Array  # [B, …], in the environment's dtype
     actions: Longs  # [B]
@@ -22,11 +22,11 @@ class Batch(NamedTuple):
 
 
 class TransitionReplay:
-    """The last `capacity` transitions, drawn uniformly.
+    """The last `capacity` transitions, sampled uniformly.
 
-    s' is the observation stored right after s, so that an episode of T steps stores T + 1 observations. For vectors
-    there is room for the end of every episode; for images, which are large, there are fewer transitions than
-    `capacity` where episodes are shorter than 32 steps on average.
+    s' is the observation stored right after s, so that an episode of T steps stores T + 1 observations. Of vectors, as
+    many more are stored as there can be episodes. Of images, which are large, only 1/32 more are stored: where episodes
+    are shorter than 32 steps on average, fewer than `capacity` transitions are kept.
     """
 
     def __init__(self, capacity: int, shape: tuple[int, ...], dtype: Any) -> None:
@@ -35,41 +35,41 @@ class TransitionReplay:
         self._observations = make_observations(shape, dtype, capacity + ends + 1)
         columns = {"actions": np.int64, "rewards": np.float32, "terminated": np.bool_, "truncated": np.bool_}
         self._entries = Entries(capacity, self._observations, columns)
-        self.in_episode = False  # the newest observation is where an episode stands
+        self.in_episode = False  # whether the newest observation belongs to an unfinished episode
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def begin(self, observation: Array) -> None:
-        """Begin an episode with its first observation."""
+        """Begin an episode at its first observation."""
         self._observations.add(observation)
         self.in_episode = True
 
     def add(
         self, action: int, reward: float, next_observation: Array, *, terminated: bool = False, truncated: bool = False
     ) -> None:
-        """Add a step from where the episode stands."""
+        """Add a transition from the newest observation."""
         number = self._observations.add(next_observation) - 1
         self._entries.add(number, action, reward, terminated, truncated)
         self.in_episode = not (terminated or truncated)
 
     def abandon(self) -> None:
-        """Break off the episode; the steps it has taken stay."""
+        """Leave the episode unfinished; its transitions stay."""
         self.in_episode = False
 
     def sample(self, rng: np.random.Generator, size: int) -> Batch:
-        """Transitions drawn uniformly, with replacement."""
+        """A batch of transitions, drawn uniformly with replacement."""
         numbers, (actions, rewards, terminated, truncated) = self._entries.draw(rng, size)
         get = self._observations.get
         return Batch(get(numbers), actions, rewards, get(numbers + 1), terminated, truncated)
 
     @property
     def nbytes(self) -> int:
-        """Of memory, once every place is taken."""
+        """Bytes of memory when the buffer is full."""
         return self._observations.nbytes + self._entries.nbytes
 
     def state_dict(self) -> dict[str, Any]:
-        """Every transition that can be drawn, and where the episode stands."""
+        """Every transition that can be sampled, and whether an episode is unfinished."""
         return {
             "in_episode": self.in_episode,
             "entries": self._entries.state_dict(),
@@ -77,13 +77,13 @@ class TransitionReplay:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take back what `state_dict` gave."""
+        """Restore what `state_dict` returned."""
         self._observations.load_state_dict(state["observations"])
         self._entries.load_state_dict(state["entries"])
         self.in_episode = state["in_episode"]
         self.check_valid()
 
     def check_valid(self) -> None:
-        """Raise InvalidInputError unless everything fits together."""
+        """Raise InvalidInputError unless the content is consistent."""
         self._observations.check_valid()
         self._entries.check_valid(room_after=1)

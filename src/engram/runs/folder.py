@@ -17,17 +17,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
-import engram
 from engram.agents import Agent
 from engram.agents.model_file import MALFORMED
 from engram.errors import EngramError, Interrupted, RunFolderError
-from engram.files.disk import list_files, remove, told, write_atomically
-from engram.files.lock import FolderLock
+from engram.files.disk import list_files, remove, storage_errors, write_atomically
+from engram.files.lock import LOCK_FILES, FolderLock
 from engram.runs.checkpoints import Checkpoints
 from engram.runs.log import ProgressLog
 from engram.runs.run import Run, run_from_json
 from engram.runs.stopping import StopRequest
-from engram.training.events import Event, Step
+from engram.training.events import Event, Step, mean_of
+from engram.version import __version__
 
 LAST_EVALUATIONS = 10  # a run's score is the mean of this many, as in the paper
 
@@ -75,7 +75,7 @@ class RunFolder:
     def result(self) -> dict[str, Any] | None:
         """What came out, or None while the run is not finished."""
         try:
-            with told("read", self._result):
+            with storage_errors("read", self._result):
                 return dict(json.loads(self._result.read_text())) if self._result.exists() else None
         except (ValueError, TypeError) as error:
             raise RunFolderError(f"{self._result} cannot be read: {error!r}; delete it to run again") from error
@@ -84,7 +84,7 @@ class RunFolder:
     def config(self) -> dict[str, Any] | None:
         """The run as its file describes it, or None where there is none."""
         try:
-            with told("read", self._config):
+            with storage_errors("read", self._config):
                 return dict(json.loads(self._config.read_text())) if self._config.exists() else None
         except (ValueError, TypeError) as error:
             raise RunFolderError(f"{self._config} cannot be read: {error!r}") from error
@@ -96,21 +96,21 @@ class RunFolder:
             raise RunFolderError(f"{self.path} holds no run; train one: engram train mfec --out {self.path}")
         try:
             return run_from_json(config, given)
-        except EngramError as error:
-            raise type(error)(f"{error}{self.how_to(config)}") from error
+        except EngramError:
+            raise
         except (ValueError, KeyError, TypeError) as error:
             raise RunFolderError(f"{self._config} cannot be read: {error!r}") from error
 
-    @staticmethod
-    def options(foreign: Mapping[str, str]) -> str:
-        """The options that name what is not Engram's own, to be put behind a command."""
-        return "".join(f" --{name} {shlex.quote(spec)}" for name, spec in foreign.items())
-
-    def how_to(self, config: Mapping[str, Any]) -> str:
-        """The options that have to be given, if the config's author wrote them down."""
-        foreign = config.get("foreign", {})
+    def foreign(self) -> dict[str, str]:
+        """What the run was made with that is not Engram's own, by option, as its config notes it."""
+        foreign = (self.config or {}).get("foreign")
         plain = isinstance(foreign, dict) and all(isinstance(each, str) for pair in foreign.items() for each in pair)
-        return f"; add to the command:{self.options(foreign)}" if foreign and plain else ""
+        return dict(foreign) if foreign and plain else {}
+
+    def command(self, words: str, foreign: Mapping[str, str]) -> str:
+        """A whole command about this folder, with the options that name what is not Engram's own."""
+        options = "".join(f" --{name} {shlex.quote(spec)}" for name, spec in foreign.items())
+        return f"{words} {shlex.quote(str(self.path))}{options}"
 
     def evaluations(self) -> Iterator[dict[str, Any]]:
         """The evaluations logged so far, in order of time."""
@@ -126,7 +126,7 @@ class RunFolder:
 
     def _is_of(self, run: Run) -> bool:
         """Whether the folder is this run's already; otherwise it must be free."""
-        with told("read", self.path):
+        with storage_errors("read", self.path):
             if self._config.exists():
                 theirs = self._config.read_text()
                 if _describes(theirs, run):
@@ -138,7 +138,7 @@ class RunFolder:
             if self.path.exists() and not self.path.is_dir():
                 raise RunFolderError(f"{self.path} is a file; choose a folder with --out")
             if self.path.is_dir() and any(
-                file.suffix != ".part" and file.name != "lock" for file in self.path.iterdir()
+                file.suffix != ".part" and file.name not in LOCK_FILES for file in self.path.iterdir()
             ):
                 raise RunFolderError(f"{self.path} holds files that are not a run; choose another folder with --out")
         return False
@@ -179,7 +179,7 @@ class RunFolder:
                         if stop.signal is not None and event.step < run.steps:
                             raise Interrupted(
                                 f"stopped at step {event.step:,}, with everything saved; "
-                                f"go on with: engram train --resume {self.path}{self.options(run.foreign())}",
+                                f"go on with: {self.command('engram train --resume', run.foreign())}",
                                 stop.signal,
                             )
                 log.position()
@@ -216,7 +216,7 @@ class RunFolder:
 def _result(agent: Agent, scores: list[float]) -> dict[str, Any]:
     last = scores[-LAST_EVALUATIONS:]
     result: dict[str, Any] = {
-        "score": sum(last) / len(last) if last else None,  # mean of the last ten evaluations
+        "score": mean_of(last) if last else None,  # mean of the last ten evaluations
         "evaluations": len(scores),
         "steps": agent.steps,
         "episodes": agent.loop.episode,
@@ -258,7 +258,7 @@ def machine() -> dict[str, Any]:
     """The system, and the versions of what changes results."""
     packages = ["gymnasium", "numba", "numpy", "safetensors"]
     packages += [name for name in ("torch", "ale_py") if name in sys.modules]
-    versions = {"engram-rl": engram.__version__} | {package: version(package) for package in packages}
+    versions = {"engram-rl": __version__} | {package: version(package) for package in packages}
     return {"platform": platform.platform(), "python": platform.python_version(), "versions": versions}
 
 

@@ -9,8 +9,8 @@ from typing import IO, Any, Self
 from xxhash import xxh3_128
 
 from engram.errors import StorageError
-from engram.files.disk import told
-from engram.training.events import EpisodeEnd, Evaluation, Event
+from engram.files.disk import storage_errors
+from engram.training.events import EpisodeEnd, Evaluation, Event, mean_of
 
 
 class ProgressLog:
@@ -25,13 +25,13 @@ class ProgressLog:
 
     def holds(self, position: dict[str, Any]) -> bool:
         """Whether what stands before a position is what stood there when the position was taken."""
-        with told("read", self._path):
+        with storage_errors("read", self._path):
             content = self._path.read_bytes()[: position["bytes"]] if self._path.exists() else b""
         return bool(len(content) == position["bytes"] and xxh3_128(content).hexdigest() == position["digest"])
 
     def open(self, position: dict[str, Any] | None) -> None:
         """Cut off everything behind a position, or everything, and go on from there."""
-        with told("write", self._path):
+        with storage_errors("write", self._path):
             self._file = self._path.open("r+b" if self._path.exists() else "w+b")
             content = self._file.read(position["bytes"]) if position is not None else b""
             self._file.truncate(len(content))
@@ -41,7 +41,7 @@ class ProgressLog:
         for line in content.splitlines():
             entry = json.loads(line)
             if entry["event"] == "evaluation":
-                self.scores.append(sum(entry["returns"]) / len(entry["returns"]))
+                self.scores.append(mean_of(entry["returns"]))
 
     def __enter__(self) -> Self:
         return self
@@ -50,7 +50,7 @@ class ProgressLog:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._file is not None:
-            with told("write", self._path):
+            with storage_errors("write", self._path):
                 self._file.close()
 
     def __call__(self, event: Event) -> None:
@@ -70,7 +70,7 @@ class ProgressLog:
             return
         line = json.dumps(entry).encode() + b"\n"
         assert self._file is not None
-        with told("write", self._path):
+        with storage_errors("write", self._path):
             self._file.write(line)
         self._digest.update(line)
         self._bytes += len(line)
@@ -78,7 +78,7 @@ class ProgressLog:
     def position(self) -> dict[str, Any]:
         """Where the log stands, once everything written so far is on the disk."""
         assert self._file is not None
-        with told("write", self._path):
+        with storage_errors("write", self._path):
             self._file.flush()
             os.fsync(self._file.fileno())
             if not os.path.samestat(os.fstat(self._file.fileno()), self._path.stat()):

@@ -3,6 +3,7 @@
 `Step` is the last event of a step: when it comes, everything that belongs to the step has been said.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -32,7 +33,20 @@ class Evaluation(NamedTuple):
     @property
     def mean(self) -> float:
         """Mean return of the episodes."""
-        return sum(self.returns) / len(self.returns)
+        return mean_of(self.returns)
+
+
+def total_of(numbers: Sequence[float]) -> float:
+    """The sum of numbers from left to right, the same on every Python: `sum` rounds differently from 3.12 on."""
+    total = 0.0
+    for number in numbers:
+        total += number
+    return total
+
+
+def mean_of(numbers: Sequence[float]) -> float:
+    """The mean of numbers, the same on every Python."""
+    return total_of(numbers) / len(numbers)
 
 
 Event = Step | EpisodeEnd | Evaluation

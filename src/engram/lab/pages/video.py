@@ -9,7 +9,7 @@ import numpy as np
 from engram.agents import Agent
 from engram.envs.make import make_by_id
 from engram.errors import InvalidInputError, MissingExtraError
-from engram.files.disk import make_folder, told
+from engram.files.disk import make_folder, storage_errors
 from engram.lab.pages.style import COLOURS
 from engram.randomness import reset_seed
 from engram.typing import Array
@@ -52,7 +52,7 @@ def write_video(path: Path, pictures: Iterator[Array], *, fps: int = 30) -> int:
     """Write a film as .gif or .mp4; return the number of its pictures."""
     check_name(path)
     make_folder(path.absolute().parent)
-    with told("write", path):
+    with storage_errors("write", path):
         return _write_gif(path, pictures, fps) if path.suffix == ".gif" else _write_mp4(path, pictures, fps)
 
 

@@ -1,0 +1,74 @@
+"""Options that name parts of an agent, the same on every command."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from tyro.conf import Positional
+
+from engram.errors import EngramError
+from engram.runs.folder import RunFolder
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrategyOption:
+    """The option of agents that have a memory."""
+
+    strategy: str | None = None  # what is forgotten: lru, rew, sur, kmeans, dkm, fading, or module:Class; :option=value
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkOption:
+    """The option of agents that have a network."""
+
+    network: str | None = None  # encoded observations to features: mlp, convolutional, or module:Class
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderOption:
+    """An option of all agents."""
+
+    encoder: str | None = None  # observations to keys: identity, projection, scaled, dct, frozen, or module:Class
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplorationOption:
+    """An option of all agents."""
+
+    exploration: str | None = None  # epsilon-greedy, boltzmann, mellowmax, novelty, or module:Class; :option=value
+
+
+PART_OPTIONS: dict[str, type] = {
+    "strategy": StrategyOption,
+    "network": NetworkOption,
+    "encoder": EncoderOption,
+    "exploration": ExplorationOption,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GivenAgain(StrategyOption, NetworkOption, EncoderOption, ExplorationOption):
+    """What a finished or interrupted run was made with that is not Engram's own: a file never imports it."""
+
+    run: Positional[Path]  # the run's folder, or a model file
+    agent: str | None = None  # an agent of your own, as module:Class
+    env: str | None = None  # id of the environment
+
+    def given(self) -> dict[str, Any]:
+        """What was given, by option."""
+        names = [field.name for field in fields(GivenAgain) if field.name != "run"]
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+
+@contextmanager
+def whole_command(words: str, folder: RunFolder) -> Iterator[None]:
+    """Add the whole command that works to errors about what has to be given again."""
+    try:
+        yield
+    except EngramError as error:
+        foreign = folder.foreign()
+        if not foreign:
+            raise
+        raise type(error)(f"{error}; the whole command: {folder.command(words, foreign)}") from error

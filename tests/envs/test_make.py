@@ -1,0 +1,76 @@
+"""Environments from ids, objects and functions, and what is said about those that cannot be used."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from engram.envs.make import EnvSource, make_by_id, parse_id, registered_name, resolved_options
+from engram.errors import InvalidInputError
+from tests.conftest import Corridor
+
+
+def test_an_id_makes_new_environments_and_gives_their_spaces() -> None:
+    source = EnvSource("CartPole-v1")
+    assert (source.name, source.shared) == ("CartPole-v1", False)
+    assert (source.observation_shape, source.observation_dtype) == ((4,), np.dtype(np.float32))
+    assert (source.actions, source.first_action) == (2, 0)
+    assert source.make() is not source.make()
+
+
+def test_one_environment_is_shared() -> None:
+    env = Corridor()
+    source = EnvSource(env)
+    assert (source.name, source.shared) == (None, True)
+    assert source.make() is source.make() is env
+
+
+def test_a_function_is_called_for_each_environment() -> None:
+    made: list[Corridor] = []
+
+    def make() -> Corridor:
+        made.append(Corridor())
+        return made[-1]
+
+    source = EnvSource(make)
+    assert [source.make(), source.make()] == made
+    assert not source.shared
+
+
+def test_actions_may_begin_at_another_number() -> None:
+    env = Corridor()
+    env.action_space = gymnasium.spaces.Discrete(3, start=-1)
+    assert (EnvSource(env).actions, EnvSource(env).first_action) == (3, -1)
+
+
+def test_an_environment_has_an_id_only_if_the_id_makes_an_equal_one() -> None:
+    assert registered_name(gymnasium.make("CartPole-v1", render_mode="rgb_array")) == "CartPole-v1"
+    assert registered_name(gymnasium.make("CartPole-v1", max_episode_steps=7)) is None
+    assert registered_name(gymnasium.make("CartPole-v1", sutton_barto_reward=True)) is None
+    assert registered_name(Corridor()) is None
+
+
+def test_options_are_read_as_json_or_text() -> None:
+    name = "CartPole-v1?a=1&b=0.5&c=true&d=text&e="
+    assert parse_id(name) == ("CartPole-v1", {"a": 1, "b": 0.5, "c": True, "d": "text", "e": ""})
+    assert resolved_options("engram/OpenRoom-v0")["plan"].count("G") == 1
+    assert make_by_id("CartPole-v1?sutton_barto_reward=true").unwrapped._sutton_barto_reward  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        ("CartPol-v1", r"unknown environment id 'CartPol-v1'; did you mean 'CartPole-v1'\? Otherwise register it"),
+        ("zzz", r"unknown environment id 'zzz'; register it \(gymnasium\.register\), or pass"),
+        ("CartPole-v1?wheels=3", r"cannot make environment 'CartPole-v1\?wheels=3': .*wheels"),
+        ("CartPole-v1?wheels", r"expected option=value after the question mark, got 'wheels'"),
+        (3, "must be an environment id, a Gymnasium environment or a function that makes one, got 3"),
+        (lambda: 3, "must return a Gymnasium environment, got 3"),
+        ("Pendulum-v1", r"action space .*needs a Discrete one.*a few fixed actions"),
+        ("Blackjack-v1", r"observation space .*neither a vector nor an image.*FlattenObservation"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_with_a_reason(env: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        EnvSource(env)

@@ -1,0 +1,180 @@
+"""Explorations: each against its equation, and what all of them promise."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from engram import MFEC, load
+from engram.errors import InvalidInputError
+from engram.exploration import EXPLORATIONS, Boltzmann, EpsilonGreedy, Exploration, Mellowmax, Novelty, View
+from engram.exploration.boltzmann import softmax
+from engram.exploration.mellowmax import inverse_temperature, mellowmax
+from engram.exploration.novelty import bonus
+from engram.typing import Floats
+from tests.conftest import Corridor
+
+Q_VALUES = arrays(np.float32, st.integers(1, 6), elements=st.floats(-100, 100, width=32))
+
+
+def view_of(q: Any, distances: Any = None) -> View:
+    def measured(_: Any) -> Floats:
+        return np.asarray(distances, np.float32)
+
+    return View(len(q), q_values=lambda _: np.asarray(q, np.float32), distances=measured)
+
+
+def frequencies(exploration: Exploration, view: View, step: int = 0, draws: int = 20_000) -> Any:
+    rng = np.random.default_rng(0)
+    chosen = [exploration.choose(step, rng, view) for _ in range(draws)]
+    return np.bincount(chosen, minlength=view.actions) / draws
+
+
+def test_epsilon_greedy_draws_a_random_action_with_probability_epsilon() -> None:
+    exploration = EpsilonGreedy(initial=1.0, final=0.2, start_steps=100, end_steps=200)
+    assert [exploration.epsilon(step) for step in (0, 100, 150, 200, 999)] == [1, 1, 0.6, 0.2, 0.2]
+    assert frequencies(exploration, view_of([0, 1, 0]), 999) == pytest.approx(
+        [0.2 / 3, 0.8 + 0.2 / 3, 0.2 / 3], abs=0.01
+    )
+
+
+def test_an_explored_step_asks_for_nothing() -> None:
+    def never(_: Any) -> Floats:
+        raise AssertionError("Q-values were computed")
+
+    assert EpsilonGreedy().choose(0, np.random.default_rng(0), View(3, q_values=never)) in range(3)
+
+
+def test_q_values_are_computed_once() -> None:
+    asked = []
+
+    def read(state: Any) -> Floats:
+        asked.append(state)
+        return np.zeros(2, np.float32)
+
+    view = View(2, q_values=read)
+    for state in ("a", "b"):
+        view.at(state)
+        view.q_values()
+        view.greedy(np.random.default_rng(0))
+    assert asked == ["a", "b"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(Q_VALUES, st.floats(0.01, 100))
+def test_softmax_is_its_equation(q: Floats, beta: float) -> None:
+    shifted = np.exp(beta * (q.astype(np.longdouble) - q.max()))
+    np.testing.assert_allclose(softmax(q, beta), (shifted / shifted.sum()).astype(float), rtol=1e-9, atol=1e-12)
+
+
+def test_boltzmann_draws_from_its_distribution() -> None:
+    q = [1.0, 2.0, 0.0]
+    exploration = Boltzmann(initial=2.0, final=0.5, start_steps=0, end_steps=100)
+    for step, temperature in ((0, 2.0), (50, 1.25), (100, 0.5)):
+        expected = np.exp(np.array(q) / temperature)
+        assert frequencies(exploration, view_of(q), step) == pytest.approx(expected / expected.sum(), abs=0.015)
+
+
+@settings(max_examples=200, deadline=None)
+@given(Q_VALUES, st.floats(0.01, 50))
+def test_the_mellowmax_policy_has_mellowmax_as_its_mean(q: Floats, omega: float) -> None:
+    """Asadi & Littman's definition: the policy of largest entropy among those with Σ π(a) Q(a) = mm(Q)."""
+    expected = np.log(np.mean(np.exp(np.longdouble(omega) * (q.astype(np.longdouble) - q.max())))) / omega + q.max()
+    assert mellowmax(q, omega) == pytest.approx(float(expected), rel=1e-6, abs=1e-6)
+    policy = softmax(q, inverse_temperature(q, omega))
+    assert float(policy @ q.astype(np.float64)) == pytest.approx(float(expected), rel=1e-4, abs=1e-3)
+
+
+def test_mellowmax_is_greedier_the_larger_omega_and_draws_from_its_policy() -> None:
+    q = np.array([0, 1, 3], np.float32)
+    greedy = [softmax(q, inverse_temperature(q, omega))[2] for omega in (0.01, 0.5, 5, 50)]
+    assert greedy == sorted(greedy)
+    assert greedy[0] == pytest.approx(1 / 3, abs=0.02)
+    policy = softmax(q, inverse_temperature(q, 1.0))
+    assert frequencies(Mellowmax(1.0), view_of(q)) == pytest.approx(policy, abs=0.015)
+
+
+@settings(max_examples=100, deadline=None)
+@given(arrays(np.float32, 4, elements=st.floats(0, 1e6, width=32)), st.floats(0.1, 10), st.floats(0.1, 10))
+def test_the_novelty_bonus_grows_with_distance_up_to_its_weight(d: Floats, weight: float, scale: float) -> None:
+    found = bonus(d, weight, scale)
+    distance = np.sqrt(d.astype(np.float64))
+    np.testing.assert_allclose(found, weight * distance / (distance + scale), rtol=1e-4, atol=1e-6)
+    assert (np.diff(found[np.argsort(d)]) >= -1e-6).all()
+    assert bonus(np.array([np.inf], np.float32), weight, scale)[0] == pytest.approx(weight)
+
+
+def test_novelty_takes_the_action_that_is_newest_here() -> None:
+    exploration = Novelty(weight=2.0, scale=1.0, random=0.0)
+    rng = np.random.default_rng(0)
+    assert exploration.choose(0, rng, view_of([1.0, 0.0], [0.0, np.inf])) == 1
+    assert exploration.choose(0, rng, view_of([1.0, 0.0], [0.0, 0.01])) == 0
+
+
+def test_novelty_is_refused_by_an_agent_without_a_memory() -> None:
+    from engram import D3QN  # noqa: PLC0415
+
+    with pytest.raises(InvalidInputError, match=r"'novelty' needs distances .*, and D3QN has no memory"):
+        D3QN("CartPole-v1", exploration="novelty")
+
+
+@pytest.mark.parametrize("name", EXPLORATIONS.built_in)
+def test_every_exploration_learns_resumes_and_predicts_without_a_trace(name: str, tmp_path: Path) -> None:
+    spec = f"{name}:end_steps=300,start_steps=0" if name in ("epsilon-greedy", "boltzmann") else name
+    whole = MFEC("CartPole-v1", exploration=spec, capacity=50, seed=1).learn(600)
+    part = MFEC("CartPole-v1", exploration=spec, capacity=50, seed=1).learn(350)
+    part.predict(np.zeros((5, 4), np.float32), deterministic=False)
+    part.save(tmp_path / "model.safetensors")
+    resumed: Any = load(tmp_path / "model.safetensors").learn(250)
+    assert resumed.exploration == whole.exploration
+    for action in range(2):
+        np.testing.assert_array_equal(resumed.memory.entries(action)["keys"], whole.memory.entries(action)["keys"])
+
+
+class Alternating(Exploration):
+    """Counts what it chose, to show that state is saved and that prediction leaves it alone."""
+
+    def __init__(self) -> None:
+        self.chosen = self.episodes = 0
+
+    def choose(self, step: int, generator: np.random.Generator, view: View) -> int:
+        self.chosen += 1
+        return self.chosen % view.actions
+
+    def begin_episode(self) -> None:
+        self.episodes += 1
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"chosen": self.chosen, "episodes": self.episodes}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.chosen, self.episodes = state["chosen"], state["episodes"]
+
+
+def test_state_is_saved_and_prediction_leaves_it_as_it_was(tmp_path: Path, corridor: type[Corridor]) -> None:
+    recipe = Alternating()
+    agent = MFEC(corridor, exploration=recipe, capacity=10).learn(101)
+    assert (agent.exploration.chosen, recipe.chosen) == (101, 0), "a part as given is a recipe"  # type: ignore[attr-defined]
+    assert agent.exploration.episodes == agent.loop.episode + 1  # type: ignore[attr-defined]
+    agent.predict(np.zeros((7, 1), np.float32), deterministic=False)
+    assert agent.exploration.state_dict()["chosen"] == 101
+    agent.save(tmp_path / "model.safetensors")
+    loaded = MFEC.load(tmp_path / "model.safetensors", corridor, exploration=Alternating())
+    assert loaded.exploration.state_dict() == agent.exploration.state_dict()
+    with pytest.raises(InvalidInputError, match="'Alternating' is not part of Engram"):
+        MFEC.load(tmp_path / "model.safetensors", corridor)
+
+
+def test_novelty_reaches_the_end_of_a_corridor_sooner_than_chance(corridor: type[Corridor]) -> None:
+    def first_success(exploration: str) -> float:
+        ends = []
+        for seed in range(8):
+            agent = MFEC(lambda: corridor(4), exploration=exploration, capacity=50, neighbours=1, seed=seed)
+            ends.append(next(event.step for event in agent.events(5000) if getattr(event, "total", 0) > 0))
+        return float(np.median(ends))
+
+    assert first_success("novelty:weight=1,scale=0.1") <= first_success("epsilon-greedy")
