@@ -96,7 +96,7 @@ def _shown(value: Any) -> str:
         case None | bool() | int() | float() | complex() | str() | bytes() | np.generic():
             shown = repr(value)
         case enum.EnumType():
-            shown = f"enum {value.__qualname__} {[_shown(member) for member in value]}"
+            shown = f"enum {value.__qualname__} {list(map(_shown, value.__members__.values()))}"
         case type():
             shown = f"class {value.__module__}.{value.__qualname__} {getattr(value, '_fields', '')}"
         case _:
