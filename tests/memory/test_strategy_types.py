@@ -20,6 +20,7 @@ from engram.memory.strategies import (
     DynamicKMeans,
     LeastRecentlyUsed,
     Numbers,
+    Touch,
     Write,
     append,
     blend,
@@ -199,6 +200,7 @@ class Reaching(CompiledStrategy):
     slot: int = 0
     reads: bool = False
     ordered: bool = False
+    touched_slot: int = 0
 
     numbers = ("a", "b")
     order = "a"
@@ -216,14 +218,21 @@ class Reaching(CompiledStrategy):
         else:
             numbers["b"][self.slot] = 1
 
+    def touched(self, touch: Touch, numbers: Numbers) -> None:
+        numbers["a"][self.touched_slot] = 1
+
 
 @pytest.mark.parametrize("slot", [-2, 1, 10**9])
 @pytest.mark.parametrize("reads", [False, True])
 @pytest.mark.parametrize("ordered", [False, True])
 def test_numbers_of_slots_that_are_not_in_use_are_out_of_reach(slot: int, reads: bool, ordered: bool) -> None:
     memory = EpisodicMemory(actions=1, key_size=1, capacity=3, strategy=Reaching(slot, reads, ordered))
-    with pytest.raises(InvalidInputError, match="Reaching: "):
+    with pytest.raises(InvalidInputError, match=r"Reaching: .*(not in use|out of bounds)"):
         memory.write(0, [[0.0]], [0.0])
+    memory = EpisodicMemory(actions=1, key_size=1, capacity=3, strategy=Reaching(0, reads, ordered, slot))
+    memory.write(0, [[0.0]], [0.0])
+    with pytest.raises(InvalidInputError, match=r"Reaching: .*not in use"):
+        memory.read([[0.0]], touch=True)
 
 
 def test_rules_that_are_not_plain_methods_are_refused_when_the_class_is_defined() -> None:

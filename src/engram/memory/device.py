@@ -1,7 +1,7 @@
-"""The tables with their keys on a GPU, searched there; everything else stays in the computer's own memory.
+"""The tables with their keys on a GPU, where they are searched; everything else stays in main memory.
 
-The search is exact: direct differences, and ties to the lowest slot. Sums are taken in the order in which the device
-takes them, so distances may differ from the CPU's in the last bits.
+The search is exact: direct differences, and ties to the lowest slot. The device decides the order of summation, so
+distances may differ from the CPU's in the last bits.
 """
 
 from importlib.util import find_spec
@@ -17,13 +17,12 @@ from engram.memory.device_search import Found, Search, plan_all, plan_each, unpa
 from engram.memory.read import Reading, weigh
 from engram.memory.store import Neighbours, Store
 from engram.memory.strategies import CompiledStrategy, Strategy
-from engram.memory.strategies.decisions import RefusedError
 from engram.memory.strategy_types import Kernel
 from engram.memory.tables import Tables
 from engram.memory.write import Placed, place
 from engram.typing import Doubles, Floats, Ints, Longs, States, Whole
 
-CHUNK = 2**28  # numbers that a search holds at a time
+CHUNK = 2**28  # largest number of float32 that one search holds at a time
 
 
 def device_store(device: str) -> type[Store]:
@@ -33,7 +32,7 @@ def device_store(device: str) -> type[Store]:
 
 
 class DeviceStore(Store):
-    """Keys as a tensor on the device; values, states, ranks, order and index in tables whose keys have size 0."""
+    """Keys in a tensor on the device; values, states, numbers, heap and hash index in tables whose keys have size 0."""
 
     device = torch.device("cpu")
 
@@ -49,11 +48,11 @@ class DeviceStore(Store):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of everything that is kept, here and on the device."""
+        """Bytes of all arrays, in main memory and on the device."""
         return super().nbytes + self._keys.nbytes
 
     def new_tables(self, actions: int, companions: int) -> Tables:
-        """Empty tables, and empty keys beside them."""
+        """Empty tables, and an empty tensor of keys."""
         self._fresh_keys = torch.zeros(actions, self.capacity, self.key_size, device=self.device)
         if not hasattr(self, "_keys"):
             self._keys = self._fresh_keys
@@ -125,17 +124,14 @@ class DeviceStore(Store):
         strategy = self.strategy
         needs = {strategy.needs_nearest, strategy.needs_neighbours, strategy.needs_estimate}
         fills_up = self.tables.size[action] + len(values) > self.capacity
-        try:
-            if True in needs or ("full" in needs and fills_up):
-                for t in range(len(values)):
-                    self.write_one(action, keys[t], float(values[t]), states[t], float(returns[t]))
-            else:
-                self.write_unsearched(action, keys, values, states, returns)
-        except (RefusedError, IndexError) as error:
-            raise InvalidInputError(f"{strategy.name}: {error}") from None
+        if True in needs or ("full" in needs and fills_up):
+            for t in range(len(values)):
+                self.write_one(action, keys[t], float(values[t]), states[t], float(returns[t]))
+        else:
+            self.write_unsearched(action, keys, values, states, returns)
 
     def write_unsearched(self, action: int, keys: Any, values: Floats, states: States, returns: Doubles) -> None:
-        """Write states of which no strategy needs to know the nearest entries."""
+        """Write states for which the strategy does not need the nearest entries."""
         slots, weights = np.empty(len(values), np.int64), np.empty(len(values))
         self._write_all(
             self.compiled, self.tables, action, values, states, returns, self.step, self.reading, slots, weights
@@ -177,7 +173,7 @@ class DeviceStore(Store):
         super().adjust(actions, slots, np.zeros((len(values), 0), np.float32), values)
 
     def fill(self, tables: Tables, action: int, keys: Floats) -> None:
-        """Put one table's keys beside fresh tables, and index and order its entries."""
+        """Copy one table's keys to the fresh tensor, and build its hash index and heap."""
         self._fresh_keys[action, : len(keys)] = self.as_keys(keys)
         super().fill(tables, action, np.zeros((len(keys), 0), np.float32))
 
@@ -189,7 +185,7 @@ class DeviceStore(Store):
 
 
 def make_search(keys: Any, neighbours: int) -> Search:
-    """The search for these keys: kernels of our own where Triton can compile them, otherwise PyTorch's."""
+    """The search for these keys: Triton kernels where they can be compiled, otherwise PyTorch."""
     if keys.is_cuda and find_spec("triton") is not None:
         from engram.memory.fused import FusedSearch  # noqa: PLC0415 (needs Triton)
 

@@ -1,4 +1,4 @@
-"""The episodic memory: one table of keys and values per action, read by similarity, bounded in size."""
+"""The episodic memory: one table of keys and values per action, bounded in size and read by similarity."""
 
 import operator
 import sys
@@ -39,7 +39,7 @@ class EpisodicMemory:
             ("episode"): each goes to the entry that was nearest before the batch, and an entry merges their mean.
         exact_read: Reading at d² = 0 gives the stored value; otherwise reads are always averages.
         companions: Numbers per entry that an optimiser keeps in `memory.companions`. They are 0 for a new entry,
-            and shrink by the weight of what is merged into an old one.
+            and are multiplied by 1 − w when a state is merged into an entry with weight w.
         device: Where keys are kept and searched: "cpu", "cuda", or "auto" for the GPU where there is one.
     """
 

@@ -12,7 +12,7 @@ from engram.typing import Floats, Ints, Longs
 
 
 class Reading(NamedTuple):
-    """How a memory is read."""
+    """The settings of a read."""
 
     neighbours: int  # k
     delta: float  # δ
@@ -64,7 +64,7 @@ def read(
     exact: bool,
     out: Floats,  # [B, actions]
 ) -> bool:
-    """Read every query in every table; False, and nothing read, if a query is not finite."""
+    """Read every query in every table; return False without reading if a query is not finite."""
     if not all_finite(queries):
         return False
     reading = Reading(neighbours, delta, inverse, exact)
@@ -132,7 +132,7 @@ def weigh(
     exact: bool,
     out: Floats,  # [B, actions]
 ) -> None:
-    """Q of neighbours that were found elsewhere."""
+    """Q of every query in every table, from neighbours that were found on a device."""
     reading = Reading(neighbours, delta, inverse, exact)
     for b in range(len(slots)):
         for action in range(len(size)):

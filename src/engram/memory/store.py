@@ -4,14 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engram.errors import InvalidInputError
 from engram.memory import plain
 from engram.memory.batch import write_episode
 from engram.memory.keys import get_keys
 from engram.memory.read import Reading, find_neighbours, look_up, read
 from engram.memory.sketch import FEWEST, find_sketch
 from engram.memory.strategies import CompiledStrategy, Strategy
-from engram.memory.strategies.decisions import RefusedError
 from engram.memory.strategy_types import Kernel
 from engram.memory.tables import Tables, adjust, fill, new_tables, sketch_of
 from engram.memory.touch import note_adjusted, read_and_touch, touch_slots
@@ -156,12 +154,7 @@ class Store:
         """Write states in order of time; `episode_returns` has one number for each or one for all."""
         step, reading = self.step, self.reading
         if self.compiled is not None:
-            try:
-                self.write_states(
-                    self.compiled, self.tables, action, keys, values, states, episode_returns, step, reading
-                )
-            except (RefusedError, IndexError) as error:
-                raise InvalidInputError(f"{self.strategy.name}: {error}") from None
+            self.write_states(self.compiled, self.tables, action, keys, values, states, episode_returns, step, reading)
         else:
             returns = np.broadcast_to(episode_returns, len(values)).tolist()
             for key, value, state, whole in zip(keys, values.tolist(), states, returns, strict=True):

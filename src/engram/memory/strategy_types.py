@@ -30,6 +30,7 @@ from engram.errors import InvalidInputError
 from engram.memory.strategies.base import Strategy
 from engram.memory.strategies.code_digest import digest_of_class
 from engram.memory.strategies.compiled import RULES, CompiledStrategy
+from engram.memory.strategies.decisions import RefusedError
 
 NEEDS: dict[Any, int] = {False: 0, "full": 1, True: 2}  # what kernels see of a need
 FLAGS = ("clusters", "touches")
@@ -171,7 +172,10 @@ def _class_number(strategy: StrategyType, name: str) -> float | None:
 
 
 class Kernel:
-    """A kernel for arguments of the types with which it is called first: it skips numba's look at the types."""
+    """A kernel for arguments of fixed types, those of its first call: numba need not look at them again.
+
+    The first argument is the strategy, in kernels that can fail because of one.
+    """
 
     def __init__(self, kernel: Callable[..., Any]) -> None:
         self.kernel: Any = kernel
@@ -181,7 +185,10 @@ class Kernel:
         """What the kernel returns."""
         if self.entry is None:
             self.entry = self.compile(args)
-        return self.entry(*args)
+        try:
+            return self.entry(*args)
+        except (RefusedError, IndexError) as error:
+            raise InvalidInputError(f"{args[0].name}: {error}") from None
 
     def compile(self, args: tuple[Any, ...]) -> Callable[..., Any]:
         """The machine code for arguments of these types."""

@@ -1,4 +1,4 @@
-"""What is forgotten: the paper's five storage strategies, one of ours, and the interface for your own."""
+"""Storage strategies, which decide what is forgotten: the paper's five, one of ours, and base classes for your own."""
 
 from typing import Any
 
