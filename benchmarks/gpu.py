@@ -70,7 +70,7 @@ def fill(memory: EpisodicMemory) -> None:
     for action in range(memory.actions):
         store.fill(tables, action, np.ascontiguousarray(all_keys()[action, :capacity, : memory.key_size]))
     tables.size[:] = tables.clock[:] = capacity
-    store.take(tables, {})
+    store.take(tables)
 
 
 def peers(memory: EpisodicMemory) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The memory as the paper describes it, slowly, in plain NumPy: lists, scans and fractions."""
+"""The memory as the paper describes it, and as the protocol of strategies does, slowly: lists, scans and fractions."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
 from operator import add
+from typing import Any
 
 import numpy as np
 
-from engram.typing import Floats
+from engram.memory.strategies import Neighbourhood, Numbers, Strategy, Touch, Write
+from engram.memory.strategies.decisions import APPEND, BLEND, DISCARD
+from engram.typing import Doubles, Floats
 
+NAN = float("nan")
 FINE = 2**200  # fractions that would grow with every write are kept to the nearest 1/FINE
 
 
@@ -155,3 +159,120 @@ class Table:
         old = float(entry.value)
         entry.value = np.float32(old + weight * (new_value - old))
         entry.n += 1
+
+
+@dataclass
+class Kept:
+    """An entry with the numbers that a strategy keeps of it."""
+
+    key: Floats
+    value: np.float32
+    state: int
+    numbers: dict[str, float]
+
+
+@dataclass
+class ProtocolTable:
+    """One table that asks a strategy and tells it, by running its methods in plain Python."""
+
+    strategy: Strategy
+    capacity: int
+    neighbours: int
+    step: float | None = None
+    entries: list[Kept] = field(default_factory=list)
+    own: dict[str, float] = field(default_factory=dict)
+    writes: int = 0
+
+    def __post_init__(self) -> None:
+        self.own = dict.fromkeys(self.strategy.table_numbers, 0.0)
+
+    def near(self, key: Floats) -> tuple[list[int], Floats]:
+        """The nearest slots, and d² of all entries."""
+        as_paper = Table(self.capacity, "", self.neighbours, entries=[Entry(e.key, e.value, 0) for e in self.entries])
+        return as_paper.nearest(key), as_paper.distances(key)
+
+    def estimate(self, key: Floats) -> float:
+        entries = [Entry(entry.key, entry.value, entry.state) for entry in self.entries]
+        return Table(self.capacity, "", self.neighbours, exact_read=self.step is None, entries=entries).read(key)
+
+    def arrays(self) -> dict[str, Doubles]:
+        columns = {name: np.array([e.numbers[name] for e in self.entries]) for name in self.strategy.numbers}
+        return columns | {name: np.array([value]) for name, value in self.own.items()}
+
+    def take_back(self, numbers: Numbers) -> None:
+        """Keep what a method of the strategy has changed."""
+        for slot, entry in enumerate(self.entries):
+            entry.numbers = {name: float(numbers[name][slot]) for name in self.strategy.numbers}
+        self.own = {name: float(numbers[name][0]) for name in self.own}
+
+    def describe(self, key: Floats, value: float, state: int, episode_return: float, clock: int) -> Write:
+        strategy, size = self.strategy, len(self.entries)
+        full = size == self.capacity
+        needs = (strategy.needs_nearest, strategy.needs_neighbours, strategy.needs_estimate)
+        nearest, neighbours, estimate = (need is True or (need == "full" and full) for need in needs)
+        same = [slot for slot, entry in enumerate(self.entries) if entry.state == state]
+        updated = bool(same) and not (strategy.clusters and full)
+        slots, distances = self.near(key) if size else ([], np.zeros(0, np.float32))
+        values = np.array([self.entries[slot].value for slot in slots], np.float32)
+        told = Neighbourhood(np.array(slots, np.int64), distances[slots], values)
+        nothing = Neighbourhood(told.slots[:0], told.distances[:0], told.values[:0])
+        first = nearest and size > 0
+        shown: Any = (told if neighbours else nothing) if strategy.needs_neighbours else None
+        order = [entry.numbers[strategy.order] for entry in self.entries] if strategy.order else []
+        return Write(
+            size,
+            self.capacity,
+            clock,
+            self.writes,
+            value,
+            episode_return,
+            same[0] if same else -1,
+            NAN if not estimate else float(self.entries[same[0]].value) if updated else self.estimate(key),
+            slots[0] if first else -1,
+            float(told.distances[0]) if first else NAN,
+            float(told.values[0]) if first else NAN,
+            shown,
+            order.index(min(order)) if order else -1,
+            NAN,
+        )
+
+    def write(self, key: Floats, value: np.float32, state: int, episode_return: float, clock: int) -> None:
+        full = len(self.entries) == self.capacity
+        told = self.describe(key, float(value), state, episode_return, clock)
+        if told.match >= 0 and not (self.strategy.clusters and full):
+            entry = self.entries[told.match]
+            if self.step is None:
+                entry.value = max(entry.value, value)
+            else:
+                entry.value = np.float32(float(entry.value) + self.step * (float(value) - float(entry.value)))
+                entry.key = key.copy()
+            self.tell("met_again", int(told.match), told)
+        else:
+            numbers = self.arrays()
+            decision = self.strategy.decide(told, numbers)
+            self.take_back(numbers)
+            if decision.kind == BLEND:
+                entry = self.entries[decision.slot]
+                way = (key - entry.key).astype(np.float64)
+                entry.key = (entry.key + decision.weight * way).astype(np.float32) if decision.weight < 1 else key
+                old = float(entry.value)
+                entry.value = np.float32(old + decision.weight * (float(value) - old))
+                self.tell("blended", int(decision.slot), told)
+            elif decision.kind != DISCARD:
+                new = Kept(key.copy(), value, state, dict.fromkeys(self.strategy.numbers, 0.0))
+                slot = len(self.entries) if decision.kind == APPEND else int(decision.slot)
+                self.entries[slot : slot + 1] = [new]
+                self.tell("stored", slot, told)
+        self.writes += full
+
+    def tell(self, method: str, slot: int, told: Write) -> None:
+        numbers = self.arrays()
+        getattr(self.strategy, method)(slot, told._replace(entry_value=float(self.entries[slot].value)), numbers)
+        self.take_back(numbers)
+
+    def touch(self, key: Floats, clock: int) -> None:
+        if self.strategy.touches:
+            slots, distances = self.near(key) if self.entries else ([], np.zeros(0, np.float32))
+            numbers = self.arrays()
+            self.strategy.touched(Touch(np.array(slots, np.int64), distances[slots], clock), numbers)
+            self.take_back(numbers)

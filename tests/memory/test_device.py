@@ -1,5 +1,7 @@
 """The store for GPUs beside the one for CPUs: the same memory. Where there is no GPU, its tensors are on the CPU."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,9 +11,20 @@ from engram import EpisodicMemory
 from engram.devices import torch
 from engram.errors import InvalidInputError
 from engram.memory.device import DeviceStore
+from engram.memory.strategies import CompiledStrategy, Decision, Numbers, Strategy, Write, blend
+from tests.memory.samples import BestEpisodes, Everything, plain_twin
 from tests.memory.test_strategies import NAMES, Operation, streams
+from tests.memory.test_strategy_types import Answers
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+@dataclass(frozen=True)
+class Halves(CompiledStrategy):
+    """Blends every state into slot 0 by half, and needs to know nothing for that."""
+
+    def when_full(self, write: Write, numbers: Numbers) -> Decision:
+        return blend(0, 0.5)
 
 
 def both(**options: object) -> tuple[EpisodicMemory, EpisodicMemory]:
@@ -37,14 +50,15 @@ def assert_same(ours: EpisodicMemory, theirs: EpisodicMemory) -> None:
         mine, yours = ours.entries(action), theirs.entries(action)
         for name, array in mine.items():
             np.testing.assert_array_equal(array, yours[name], err_msg=name)
+        assert ours.table_numbers(action) == theirs.table_numbers(action)
     theirs.check_valid()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, Everything(), BestEpisodes(), Halves()], ids=str)
 @settings(max_examples=15, deadline=None)
 @given(stream=streams(), neighbours=st.integers(1, 12), kernel=st.sampled_from(["inverse", "mean"]))
 def test_a_stream_leaves_the_same(
-    name: str, stream: tuple[int, int, list[Operation]], neighbours: int, kernel: str
+    name: str | Strategy, stream: tuple[int, int, list[Operation]], neighbours: int, kernel: str
 ) -> None:
     dims, capacity, operations = stream
     ours, theirs = both(
@@ -57,7 +71,7 @@ def test_a_stream_leaves_the_same(
             )
         else:
             for memory in (ours, theirs):
-                memory.write(operation.action, operation.keys, operation.values)
+                memory.write(operation.action, operation.keys, operation.values, episode_return=operation.values)
         assert_same(ours, theirs)
 
 
@@ -116,6 +130,15 @@ def test_a_state_goes_from_one_device_to_the_other() -> None:
 def test_merging_by_episode_needs_the_cpu() -> None:
     with pytest.raises(InvalidInputError, match=r'merging="episode" needs a memory on the CPU; use device="cpu"'):
         EpisodicMemory(actions=1, key_size=1, capacity=1, strategy="dkm", merging="episode", device="auto")
+
+
+def test_a_strategy_in_plain_python_needs_the_cpu_and_impossible_decisions_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match=r"a strategy in plain Python, needs a memory on the CPU; use device="):
+        both(actions=1, key_size=1, capacity=1, strategy=plain_twin(BestEpisodes()))
+    for blends in (Answers(2, 7, 0.5), Answers(1, -1)):
+        _, theirs = both(actions=1, key_size=1, capacity=2, strategy=blends)
+        with pytest.raises(InvalidInputError, match="Answers: decide must answer"):
+            theirs.write(0, np.arange(3)[:, None], np.zeros(3))
 
 
 def test_what_is_not_finite_is_refused_and_a_missing_gpu_named() -> None:

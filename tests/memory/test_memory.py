@@ -10,9 +10,9 @@ import torch
 from engram import EpisodicMemory
 from engram.errors import InvalidInputError
 from engram.hashing import state_of, states_of
-from engram.memory.strategies import Decision, Numbers, Strategy, Write, append, blend, replace
+from engram.memory.strategies import Decision, Numbers, Strategy, Touch, Write, append, blend, replace
 from engram.memory.tables import Tables
-from engram.typing import Array, Longs
+from engram.typing import Array
 
 ACTIONS, DIMS, CAPACITY = 2, 3, 20
 
@@ -27,11 +27,11 @@ class PlainLRU(Strategy):
     def stored(self, slot: int, write: Write, numbers: Numbers) -> None:
         numbers["last_used"][slot] = write.clock
 
-    def renewed(self, slot: int, write: Write, numbers: Numbers) -> None:
+    def met_again(self, slot: int, write: Write, numbers: Numbers) -> None:
         numbers["last_used"][slot] = write.clock
 
-    def touched(self, slots: Longs, clock: int, numbers: Numbers) -> None:
-        numbers["last_used"][slots] = clock
+    def touched(self, touch: Touch, numbers: Numbers) -> None:
+        numbers["last_used"][touch.slots] = touch.clock
 
 
 class PlainKMeans(Strategy):
@@ -45,7 +45,10 @@ class PlainKMeans(Strategy):
     def stored(self, slot: int, write: Write, numbers: Numbers) -> None:
         numbers["n"][slot] = 1
 
-    def renewed(self, slot: int, write: Write, numbers: Numbers) -> None:
+    def met_again(self, slot: int, write: Write, numbers: Numbers) -> None:
+        numbers["n"][slot] += 1
+
+    def blended(self, slot: int, write: Write, numbers: Numbers) -> None:
         numbers["n"][slot] += 1
 
 
@@ -358,8 +361,8 @@ def index_twice(tables: Tables) -> None:
         (corrupt("states", (0, 5), 12345), "in table 0 .* the index finds every state"),
         (forget_first, "in table 0 .* the index holds every slot once"),
         (index_twice, "in table 0 .* the index holds every slot once"),
-        (corrupt("heap", (0, 0), CAPACITY - 1), "in table 0 .* the order holds every slot once"),
-        (corrupt("place", (0, slice(None)), 0), "in table 0 .* the order knows where each slot stands"),
+        (corrupt("heap", (0, 0), CAPACITY - 1), "in table 0 .* the heap holds every slot once"),
+        (corrupt("place", (0, slice(None)), 0), "in table 0 .* the heap knows the position of each slot"),
         (swap_top, "in table 1 .* no rank is below its parent's"),
         (corrupt("ranks", (0, slice(None)), np.arange(CAPACITY, 0, -1)), "in table 0 .* rank"),
     ],
@@ -381,7 +384,7 @@ def test_a_state_stored_twice_is_found() -> None:
 
 def test_damaged_numbers_of_ones_own_strategy_are_found() -> None:
     memory = filled_memory(PlainKMeans())
-    memory._store.numbers["n"][1, 4] = NAN
+    memory._store.numbers_of(1)["n"][4] = NAN
     with pytest.raises(InvalidInputError, match=r"in table 1 .* finite"):
         memory.check_valid()
 

@@ -1,4 +1,4 @@
-"""What is remembered: tables of keys and values, read by similarity."""
+"""Episodic memory: tables of keys and values, read by similarity."""
 
 from engram.memory.memory import EpisodicMemory
 

@@ -5,29 +5,34 @@ import numpy as np
 from engram import checks
 from engram.compiling import compiled
 from engram.errors import InvalidInputError
-from engram.memory import hash_index
-from engram.memory.heap import sift
+from engram.memory.description import (
+    count_wanted,
+    describe,
+    find_match,
+    find_nearest,
+    numbers_of,
+    with_entry_value,
+)
 from engram.memory.read import Reading
-from engram.memory.strategies import STRATEGIES, BuiltIn, Strategy
-from engram.memory.strategies.base import BLEND
-from engram.memory.strategies.rules import Rules, rank_renewed, rank_stored, when_full
-from engram.memory.tables import Tables, merge, store
-from engram.memory.write import NOT_A_NUMBER, known, look, write_built_in
-from engram.typing import Floats, Longs, States
+from engram.memory.strategies import STRATEGIES, CompiledStrategy, Strategy
+from engram.memory.strategies.decisions import BLEND, REPLACE
+from engram.memory.tables import Tables, merge
+from engram.memory.write import decided, store_new, write_states
+from engram.typing import Doubles, Floats, Longs, States
 
 
 def can_merge_episodes(strategy: Strategy) -> bool:
-    """Whether a strategy merges states, by rules that can be asked about many before any is merged."""
-    return isinstance(strategy, BuiltIn) and strategy.clusters
+    """Whether a strategy merges states and is compiled, so that it can write an episode as one batch."""
+    return isinstance(strategy, CompiledStrategy) and strategy.clusters
 
 
 def check_merging(merging: str, strategy: Strategy) -> str:
-    """A way of merging, if the strategy can be asked for it."""
+    """The way of merging, if it is a known one that the strategy can do."""
     checks.one_of("merging", merging, ("single", "episode"))
     if merging == "episode" and not can_merge_episodes(strategy):
         names = ", ".join(name for name in STRATEGIES.built_in if STRATEGIES.built_in[name].clusters)
         raise InvalidInputError(
-            f'merging="episode" needs a built-in strategy that merges ({names}), got {strategy.name!r}; '
+            f'merging="episode" needs a compiled strategy that merges ({names}), got {strategy.name!r}; '
             'choose one of these, or leave merging at "single"'
         )
     return merging
@@ -56,66 +61,80 @@ def mean_value(values: Floats, members: Longs) -> float:
 
 @compiled
 def merge_batch(
+    strategy: CompiledStrategy,
     tables: Tables,
     table: int,
     keys: Floats,  # [m, dims]
     values: Floats,  # [m]
     states: States,  # [m]
-    rules: Rules,
+    episode_returns: Doubles,  # [m], or [1] for all
     reading: Reading,
 ) -> None:
-    """Write states that find their table full: first into entries that are used up, the others to the nearest.
+    """Write states that find their table full: some replace entries, the others are merged into the nearest.
 
-    When all know where they go, each entry merges the mean of those that go to it:
+    All decisions are taken first. Then each entry merges the mean of the states that go to it:
 
         c ← (n c + s̄)/(n + 1)      Q ← (n Q + R̄)/(n + 1)      n ← n + their number
 
-    The number of writes, by which counts fall, stays as it is until the end. So nothing is used up on the way, and the
+    The number of writes, by which counts fall, is raised at the end only. So no entry expires on the way, and the
     weights are those of the n before the batch.
     """
-    heap, place, ranks = tables.heap[table], tables.place[table], tables.ranks[table]
-    size, new = tables.size[table], np.int64(hash_index.EMPTY)
-    nothing = NOT_A_NUMBER
-    into = np.full(len(keys), hash_index.EMPTY, np.int64)
+    into = np.full(len(keys), -1, np.int64)
     weights = np.empty(len(keys), np.float64)
+    distances = np.empty(reading.neighbours, np.float32)
+    slots = np.empty(reading.neighbours, np.int32)
+    wanted = count_wanted(strategy, False, True, reading.neighbours)
+    writes = []
     for t in range(len(keys)):
         tables.clock[0] += 1
-        write = look(tables, table, keys[t], np.float64(values[t]), new, True, False, rules.ordered, reading)
-        decision = when_full(rules, write)
-        slot = np.int64(decision.slot)
+        found = find_nearest(strategy, tables, table, keys[t], wanted, slots, distances)
+        write = describe(
+            strategy,
+            tables,
+            table,
+            np.float64(values[t]),
+            episode_returns[min(t, len(episode_returns) - 1)],
+            find_match(strategy, tables, table, states[t]),
+            False,
+            slots[:found],
+            distances[:found],
+            reading,
+        )
+        writes.append(write)
+        decision = decided(strategy, tables, table, write)
         if decision.kind == BLEND:
-            into[t], weights[t] = slot, decision.weight
-        else:
-            store(tables, table, slot, keys[t], write.value, states[t])
-            ranks[slot] = rank_stored(rules, write)
-            sift(heap, place, ranks, size, slot)
+            into[t], weights[t] = decision.slot, decision.weight
+        elif decision.kind == REPLACE:
+            store_new(strategy, tables, table, np.int64(decision.slot), keys[t], states[t], write)
     for slot in np.unique(into[into >= 0]):
         members = np.flatnonzero(into == slot)
-        value = mean_value(values, members)
-        merge(tables, table, slot, mean_key(keys, members), value, weights[members[0]])
+        merge(tables, table, slot, mean_key(keys, members), mean_value(values, members), weights[members[0]])
         for member in members:
-            write = known(tables, table, np.float64(values[member]), nothing, new, nothing, rules.ordered)
-            ranks[slot] = rank_renewed(rules, ranks[slot], value, write)
-        if rules.ordered:
-            sift(heap, place, ranks, size, slot)
+            told = with_entry_value(writes[member], np.float64(tables.values[table, slot]))
+            strategy.blended(slot, told, numbers_of(strategy, tables, table))
     tables.writes[table] += len(keys)
 
 
 @compiled
 def write_episode(
+    strategy: CompiledStrategy,
     tables: Tables,
     table: int,
     keys: Floats,  # [T, dims]
     values: Floats,  # [T]
     states: States,  # [T]
-    rules: Rules,
+    episode_returns: Doubles,  # [T], or [1] for all
     step: float,
     reading: Reading,
 ) -> None:
-    """As `write_built_in` while there is room; the states that find the table full are one batch."""
+    """As `write_states` while there is room; the states that find the table full are one batch."""
     capacity = tables.values.shape[1]
     t = 0
     while t < len(keys) and tables.size[table] < capacity:
-        write_built_in(tables, table, keys[t : t + 1], values[t : t + 1], states[t : t + 1], rules, step, reading)
+        returns = episode_returns[t : t + 1] if len(episode_returns) == len(keys) else episode_returns
+        write_states(
+            strategy, tables, table, keys[t : t + 1], values[t : t + 1], states[t : t + 1], returns, step, reading
+        )
         t += 1
-    merge_batch(tables, table, keys[t:], values[t:], states[t:], rules, reading)
+    returns = episode_returns[t:] if len(episode_returns) == len(keys) else episode_returns
+    merge_batch(strategy, tables, table, keys[t:], values[t:], states[t:], returns, reading)

@@ -1,7 +1,7 @@
-"""The tables with their keys on a GPU, searched there; everything else stays in the computer's own memory.
+"""The tables with their keys on a GPU, where they are searched; everything else stays in main memory.
 
-The search is exact: direct differences, and ties to the lowest slot. Sums are taken in the order in which the device
-takes them, so distances may differ from the CPU's in the last bits.
+The search is exact: direct differences, and ties to the lowest slot. The device decides the order of summation, so
+distances may differ from the CPU's in the last bits.
 """
 
 from importlib.util import find_spec
@@ -12,17 +12,17 @@ import numpy as np
 from engram.compiling import compiled
 from engram.devices import find_device, torch
 from engram.errors import InvalidInputError
-from engram.memory import hash_index
+from engram.memory.description import count_wanted, describe, find_match, is_full, is_updated
 from engram.memory.device_search import Found, Search, plan_all, plan_each, unpack
-from engram.memory.read import weigh, weighted_mean
+from engram.memory.read import Reading, weigh
 from engram.memory.store import Neighbours, Store
-from engram.memory.strategies import BuiltIn, Strategy
-from engram.memory.strategies.rules import Rules
-from engram.memory.tables import Tables, adjust, new_tables
-from engram.memory.write import NOT_A_NUMBER, find_match, known, settle
+from engram.memory.strategies import CompiledStrategy, Strategy
+from engram.memory.strategy_types import Kernel
+from engram.memory.tables import Tables
+from engram.memory.write import Placed, place
 from engram.typing import Doubles, Floats, Ints, Longs, States, Whole
 
-CHUNK = 2**28  # numbers that a search holds at a time
+CHUNK = 2**28  # largest number of float32 that one search holds at a time
 
 
 def device_store(device: str) -> type[Store]:
@@ -32,30 +32,33 @@ def device_store(device: str) -> type[Store]:
 
 
 class DeviceStore(Store):
-    """Keys as a tensor on the device; values, states, ranks, order and index in tables whose keys have size 0."""
+    """Keys in a tensor on the device; values, states, numbers, heap and hash index in tables whose keys have size 0."""
 
     device = torch.device("cpu")
 
     def __init__(self, *, strategy: Strategy, **settings: Any) -> None:
-        if not isinstance(strategy, BuiltIn):
+        if not isinstance(strategy, CompiledStrategy):
             raise InvalidInputError(
-                f"{strategy.name}, a strategy in plain Python, needs a memory on the CPU; use device='cpu'"
+                f"{strategy.name}, a strategy in plain Python, needs a memory on the CPU; "
+                "use device='cpu', or derive it from CompiledStrategy"
             )
         super().__init__(strategy=strategy, **settings)
+        self._wanted, self._write_found = Kernel(neighbours_wanted), Kernel(write_found)
+        self._write_all = Kernel(write_all)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of everything that is kept, here and on the device."""
+        """Bytes of all arrays, in main memory and on the device."""
         return super().nbytes + self._keys.nbytes
 
     def new_tables(self, actions: int, companions: int) -> Tables:
-        """Empty tables, and empty keys beside them."""
+        """Empty tables, and an empty tensor of keys."""
         self._fresh_keys = torch.zeros(actions, self.capacity, self.key_size, device=self.device)
         if not hasattr(self, "_keys"):
             self._keys = self._fresh_keys
             self._search = make_search(self._keys, self.reading.neighbours)
             self._way = torch.zeros(self.key_size, dtype=torch.float64, device=self.device)
-        return new_tables(actions, self.capacity, 0, companions)
+        return self.tables_for_keys(actions, companions, 0)
 
     def as_keys(self, keys: Any) -> Any:
         """Keys as a tensor on the device."""
@@ -89,10 +92,10 @@ class DeviceStore(Store):
         shape = *values.shape, wanted
         slots, distances = near.slots.reshape(shape), near.distances.reshape(shape)
         weigh(self.tables.values, self.tables.size, slots, distances, *self.reading, values)
-        if touch and self.touches:
+        if touch:
             actions = np.tile(np.arange(tables), len(queries))
             found = np.minimum(self.tables.size, wanted)[actions]
-            self.touch_slots(actions, near.slots, found, rows=tables)
+            self.touch(actions, near.slots, near.distances, found, rows=tables)
         return values
 
     def find_neighbours(self, action: int, queries: Any, wanted: int) -> tuple[Ints, Floats]:
@@ -102,7 +105,7 @@ class DeviceStore(Store):
 
     def look_up(self, actions: Longs, queries: Any, *, touch: bool) -> Neighbours:
         """The neighbours of each query in the table of its own action; keys and values stay on the device."""
-        slots = self.search(queries, actions, self.reading.neighbours).slots
+        slots, distances, _ = self.search(queries, actions, self.reading.neighbours)
         found = np.minimum(self.tables.size, self.reading.neighbours)[actions]
         entries = torch.from_numpy(actions[:, None] * self.capacity + slots).to(self.device)
         near = Neighbours(
@@ -111,65 +114,78 @@ class DeviceStore(Store):
             self._keys.view(-1, self.key_size)[entries],
             self.as_keys(self.tables.values[actions[:, None], slots]),
         )
-        if touch and self.touches:
-            self.touch_slots(actions, slots, found, rows=1)
+        if touch:
+            self.touch(actions, slots, distances, found, rows=1)
         return near
 
-    def write(self, action: int, keys: Any, values: Floats, states: States) -> None:
-        """Write states in order of time, one at a time; where nothing is to be looked for, all keys go in one copy."""
-        rules = self.rules
-        assert rules is not None
+    def write(self, action: int, keys: Any, values: Floats, states: States, episode_returns: Doubles) -> None:
+        """Write states in order of time; where nothing has to be searched, all keys go in one copy."""
+        keys, returns = self.as_keys(keys), np.ascontiguousarray(np.broadcast_to(episode_returns, len(values)))
+        strategy = self.strategy
+        needs = {strategy.needs_nearest, strategy.needs_neighbours, strategy.needs_estimate}
         fills_up = self.tables.size[action] + len(values) > self.capacity
-        if not (rules.needs_estimate or (rules.needs_nearest and fills_up)):
-            slots, weights = np.empty(len(values), np.int64), np.empty(len(values))
-            write_all(self.tables, action, values, states, rules, self.step, slots, weights)
+        if True in needs or ("full" in needs and fills_up):
+            for t in range(len(values)):
+                self.write_one(action, keys[t], float(values[t]), states[t], float(returns[t]))
+        else:
+            self.write_unsearched(action, keys, values, states, returns)
+
+    def write_unsearched(self, action: int, keys: Any, values: Floats, states: States, returns: Doubles) -> None:
+        """Write states for which the strategy does not need the nearest entries."""
+        slots, weights = np.empty(len(values), np.int64), np.empty(len(values))
+        self._write_all(
+            self.compiled, self.tables, action, values, states, returns, self.step, self.reading, slots, weights
+        )
+        if np.isin(weights, (0, 1)).all():
             moved = np.flatnonzero(weights)[::-1]  # of several in one slot, the last counts
             where, last = np.unique(slots[moved], return_index=True)
-            self._keys[action, torch.from_numpy(where).to(self.device)] = self.as_keys(keys[moved[last]])
-            return
-        for key, value, state in zip(self.as_keys(keys), values, states, strict=True):
-            self.write_one(action, key, float(value), state)
+            self._keys[action, torch.from_numpy(where).to(self.device)] = keys[moved[last]]
+        else:
+            for t in range(len(values)):
+                self.move_key(action, slots[t], keys[t], weights[t])
 
-    def write_one(self, action: int, key: Any, value: float, state: np.uint64) -> None:
-        """Write one state by the rules of a built-in strategy, looking on the device for what they need."""
-        tables, rules = self.tables, self.rules
-        assert rules is not None
-        near, distance, estimate = -1, np.nan, np.nan
-        size = int(tables.size[action])
-        if rules.needs_estimate and hash_index.find(tables.buckets[action], tables.states[action], state) < 0:
-            found = min(self.reading.neighbours, size)
-            slots, distances = self.find_neighbours(action, key[None], self.reading.neighbours)
-            estimate = float(weighted_mean(tables.values[action], distances[0], slots[0], found, self.reading))
-        if rules.needs_nearest and size == self.capacity:
-            nearest = self.search(key[None], np.array([action]), 1)
-            near, distance = int(nearest.slots[0, 0]), float(nearest.distances[0, 0])
-        slot, weight = write_found(tables, action, value, state, near, distance, estimate, rules, self.step)
-        entry = self._keys[action, slot]
+    def write_one(self, action: int, key: Any, value: float, state: np.uint64, episode_return: float) -> None:
+        """Write one state after a search on the device for what the strategy needs to know."""
+        tables, strategy, reading = self.tables, self.compiled, self.reading
+        wanted = self._wanted(strategy, tables, action, state, reading.neighbours)
+        found = min(wanted, int(tables.size[action]))
+        slots, distances = np.empty(0, np.int32), np.empty(0, np.float32)
+        if found:
+            near = self.search(key[None], np.array([action]), wanted)
+            slots, distances = near.slots[0, :found], near.distances[0, :found]
+        placed = self._write_found(
+            strategy, tables, action, value, state, episode_return, slots, distances, self.step, reading
+        )
+        self.move_key(action, placed.slot, key, placed.weight)
+
+    def move_key(self, action: int, slot: Whole, key: Any, weight: float) -> None:
+        """c ← c + w (s − c), the product and the sum in float64 as on the CPU."""
         if weight == 1:
-            entry.copy_(key)
-        elif weight > 0:  # c ← c + w (s − c), the product and the sum in float64 as on the CPU
+            self._keys[action, slot].copy_(key)
+        elif weight > 0:
+            entry = self._keys[action, slot]
             torch.add(torch.sub(key, entry, out=self._way).mul_(weight), entry, out=entry)
 
     def adjust(self, actions: Longs, slots: Longs, keys: Floats, values: Floats) -> None:
         """Give entries new keys and values."""
         where = torch.from_numpy(actions).to(self.device), torch.from_numpy(slots).to(self.device)
         self._keys[where] = self.as_keys(keys)
-        adjust(self.tables, actions, slots, np.zeros((len(values), 0), np.float32), values, self.ranked_by_value)
+        super().adjust(actions, slots, np.zeros((len(values), 0), np.float32), values)
 
     def fill(self, tables: Tables, action: int, keys: Floats) -> None:
-        """Put one table's keys beside fresh tables, and index and order its entries."""
+        """Copy one table's keys to the fresh tensor, and build its hash index and heap."""
         self._fresh_keys[action, : len(keys)] = self.as_keys(keys)
         super().fill(tables, action, np.zeros((len(keys), 0), np.float32))
 
-    def take(self, tables: Tables, numbers: dict[str, Doubles]) -> None:
-        """Put fresh tables in the place of those there were; the keys go where the old ones are, and stay there."""
-        super().take(tables, numbers)
+    def take(self, tables: Tables) -> None:
+        """Use these tables from now on; the tensor of keys stays where it is and is overwritten."""
+        super().take(tables)
         self._keys.copy_(self._fresh_keys)
         self._fresh_keys = self._keys
 
 
 def make_search(keys: Any, neighbours: int) -> Search:
-    """The search for these keys: kernels of our own where Triton can compile them, otherwise PyTorch's."""
+    """The search for these keys: Triton kernels where they can be compiled, otherwise PyTorch."""
     if keys.is_cuda and find_spec("triton") is not None:
         from engram.memory.fused import FusedSearch  # noqa: PLC0415 (needs Triton)
 
@@ -179,41 +195,59 @@ def make_search(keys: Any, neighbours: int) -> Search:
 
 
 @compiled
+def neighbours_wanted(strategy: CompiledStrategy, tables: Tables, table: int, state: np.uint64, neighbours: int) -> int:
+    """How many of the nearest entries must be found before a state is written."""
+    updated = is_updated(strategy, tables, table, find_match(strategy, tables, table, state))
+    return count_wanted(strategy, updated, is_full(tables, table), neighbours)
+
+
+@compiled
 def write_found(
+    strategy: CompiledStrategy,
     tables: Tables,
     table: int,
     value: float,
     state: np.uint64,
-    near: Whole,
-    distance: float,
-    estimate: float,
-    rules: Rules,
+    episode_return: float,
+    slots: Ints,  # [found], nearest first
+    distances: Floats,  # [found]
     step: float,
-) -> tuple[Whole, float]:
-    """Write one state for which the search is done: all but its key, which goes to a slot with a weight."""
+    reading: Reading,
+) -> Placed:
+    """Write all of a state but its key, once the nearest entries are found; return where the key goes."""
     tables.clock[0] += 1
-    match = find_match(tables, table, state, rules)
-    if rules.needs_estimate and match >= 0:
-        estimate = np.float64(tables.values[table, match])
-    write = known(tables, table, value, estimate, near, distance, rules.ordered)
-    nothing = np.empty(0, np.float32)  # the key, as far as these tables know it
-    return settle(tables, table, nothing, value, state, match, write, rules, step)
+    match = find_match(strategy, tables, table, state)
+    updated = is_updated(strategy, tables, table, match)
+    write = describe(strategy, tables, table, value, episode_return, match, updated, slots, distances, reading)
+    no_key = np.empty(0, np.float32)
+    return place(strategy, tables, table, no_key, state, write, updated, step)
 
 
 @compiled
 def write_all(
+    strategy: CompiledStrategy,
     tables: Tables,
     table: int,
     values: Floats,  # [T]
     states: States,  # [T]
-    rules: Rules,
+    episode_returns: Doubles,  # [T]
     step: float,
-    slots: Longs,  # [T], out
-    weights: Doubles,  # [T], out: 1 where a key is new, otherwise 0
+    reading: Reading,
+    slots: Longs,  # [T], out: −1 where nothing is stored
+    weights: Doubles,  # [T], out
 ) -> None:
-    """Write states in order of time for which nothing is to be looked for."""
+    """Write states in order of time for which nothing has to be searched."""
+    no_slots, no_distances = np.empty(0, np.int32), np.empty(0, np.float32)
     for t in range(len(values)):
-        nothing = NOT_A_NUMBER
         slots[t], weights[t] = write_found(
-            tables, table, np.float64(values[t]), states[t], np.int64(-1), nothing, nothing, rules, step
+            strategy,
+            tables,
+            table,
+            np.float64(values[t]),
+            states[t],
+            episode_returns[t],
+            no_slots,
+            no_distances,
+            step,
+            reading,
         )

@@ -1,4 +1,4 @@
-"""The search on a device in plain PyTorch; `fused.py` does the same in three kernels, and is held against this.
+"""The search on a device in plain PyTorch; `fused.py` does the same in three Triton kernels, and is tested against it.
 
 A search has R rows, each of them one query in one table. Its plan says which: where the rows of each table begin
 [tables + 1], then the numbers of these rows [R], and then their queries [R], all table by table. What is found comes
@@ -20,35 +20,35 @@ class Found(NamedTuple):
 
     slots: Ints  # [R, wanted]
     distances: Floats  # [R, wanted], d²
-    finite: bool  # no query has NaN or infinity; otherwise the rest means nothing
+    finite: bool  # no query has NaN or infinity; otherwise the rest is meaningless
 
 
 @lru_cache(maxsize=64)
 def plan_all(tables: int, count: int) -> Ints:
-    """Every one of `count` queries in every table; row b · tables + a is query b in table a."""
+    """The plan of a search for `count` queries in every table; row b · tables + a is query b in table a."""
     queries = np.tile(np.arange(count), tables)
     rows = queries * tables + np.repeat(np.arange(tables), count)
     return np.concatenate([np.arange(tables + 1) * count, rows, queries]).astype(np.int32)
 
 
 def plan_each(tables: int, actions: Longs) -> Ints:
-    """Row b is query b in the table of its own action."""
+    """The plan of a search for each query in the table of its own action; row b is query b."""
     order = np.argsort(actions, kind="stable")
     ends = np.cumsum(np.bincount(actions, minlength=tables))
     return np.concatenate([[0], ends, order, order]).astype(np.int32)
 
 
 def unpack(codes: Longs) -> Found:
-    """What was found, from codes in any order [R, wanted], with one number more that is 1 for a finite query."""
+    """Sort and decode codes [R, wanted + 1], the last of which is 1 for a finite query."""
     near = np.sort(codes[:, :-1], axis=1)
     return Found(near.astype(np.int32), (near >> 32).astype(np.int32).view(np.float32), bool(codes[:, -1].all()))
 
 
 class Search:
-    """The nearest entries of queries.
+    """Finds the nearest entries of queries.
 
     Args:
-        keys: [tables, capacity, key_size] on the device. They may change, but stay where they are.
+        keys: [tables, capacity, key_size] on the device. Their values may change, the tensor may not.
     """
 
     def __init__(self, keys: Any) -> None:
@@ -60,13 +60,13 @@ class Search:
         self._noted = np.zeros(self.tables, np.int64)
 
     def note_sizes(self, sizes: Longs) -> None:
-        """Take note of how many entries the tables have; nothing is sent if that is known."""
+        """Send the sizes of the tables to the device, if they have changed."""
         if not np.array_equal(sizes, self._noted):
             self._noted = sizes.copy()
             self.sizes.copy_(torch.from_numpy(sizes.astype(np.int32)))
 
     def rows_of(self, plan: Ints) -> int:
-        """R."""
+        """The number of rows R of a plan."""
         return (len(plan) - self.tables - 1) // 2
 
     def square_distances(self, queries: Any, plan: Ints) -> Any:

@@ -25,10 +25,10 @@ from engram.typing import Ints, Longs
 TILE_NUMBERS = 8192  # in a tile of keys: 64 for each of a program's 128 threads
 MOST_ENTRIES = 128  # in a tile
 WIDEST = 1024  # dimensions
-LARGEST = 32_768  # numbers among which one program chooses
+LARGEST = 32_768  # numbers from which one program selects
 KEPT_DISTANCES = 2**23  # for shapes up to this size, buffers are kept and graphs recorded
 KEPT_SHAPES = 16
-OFTEN = 3  # times that a shape comes before it is recorded
+OFTEN = 3  # searches of one shape before a graph is recorded
 NEVER = tl.constexpr(0x7FFFFFFF)  # above the bits of every float
 
 
@@ -36,7 +36,7 @@ on_device_of: Any = torch.cuda.device_of
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """A function of Triton's, which knows no annotations but its own."""
+    """Compile with Triton, whose functions take no annotations but its own."""
     return triton.jit(function)
 
 
@@ -87,7 +87,7 @@ def distances_kernel(
 
 @kernel
 def smallest(bits, wanted):
-    """Which of some numbers are the `wanted` smallest, ties to the first, and the place of each among them."""
+    """Which numbers are among the `wanted` smallest, ties to the first, and the position of each among those."""
     limit = 0
     for i in range(31):  # the largest number below which there are fewer than wanted
         trial = limit + (1 << (30 - i))
@@ -109,7 +109,7 @@ def tiles_kernel(
     wanted,
     block_size: tl.constexpr,
 ):
-    """The tiles of a row in which its nearest entries are."""
+    """The tiles that hold the nearest entries of a row."""
     row = tl.program_id(0).to(tl.int64)
     tile = tl.arange(0, block_size)
     bits = tl.load(minima + row * tiles + tile, mask=tile < tiles, other=NEVER)
@@ -139,22 +139,22 @@ def entries_kernel(
 
 
 def block_of(number: int) -> int:
-    """So many numbers as Triton wants them: a power of 2, and not too small a one."""
+    """The block size that Triton needs for so many numbers: the next power of 2, at least 16."""
     return max(16, 1 << (number - 1).bit_length())
 
 
 def tile_entries(key_size: int) -> int:
-    """Entries in a tile."""
+    """The number of entries in a tile."""
     return min(MOST_ENTRIES, TILE_NUMBERS // block_of(key_size))
 
 
 def warps(block: int) -> int:
-    """How many a program takes that chooses among so many numbers."""
+    """The number of warps for a program that selects from a block."""
     return min(max(block // 256, 4), 16)
 
 
 class Work:
-    """One shape of search: what its kernels read and write, and their recording."""
+    """The buffers of one shape of search, and its recorded CUDA graph."""
 
     def __init__(self, search: Search, queries: int, rows: int, wanted: int) -> None:
         device = search.keys.device
@@ -174,14 +174,14 @@ class Work:
         self.uses = 0
 
     def take(self, queries: Any, plan: Ints) -> None:
-        """Put queries and plan where the kernels read them; a plan that is there is not sent again."""
+        """Copy queries and plan to the device; a plan that is there already is not sent again."""
         self.queries.copy_(torch.as_tensor(queries))
         if self.planned is None or not np.array_equal(plan, self.planned):
             self.planned = plan.copy()
             self.plan.copy_(torch.from_numpy(self.planned))
 
     def measure(self) -> None:
-        """Launch the first kernel."""
+        """Launch the kernel that computes distances."""
         search = self.search
         distances_kernel[(search.tables * self.tiles,)](
             search.keys,
@@ -202,7 +202,7 @@ class Work:
         )
 
     def launch(self) -> None:
-        """Launch the three kernels."""
+        """Launch all three kernels."""
         self.measure()
         block = block_of(self.tiles)
         tiles_kernel[(self.rows,)](
@@ -227,7 +227,7 @@ class Work:
         )
 
     def run(self, *, record: bool) -> Longs:
-        """Search; if it is to be recorded, then once it has come often enough."""
+        """Search and return the codes; with `record`, as a CUDA graph that is recorded after a few searches."""
         self.uses += 1
         if record and self.graph is None and self.uses > OFTEN:  # by now all kernels are compiled
             self.graph = torch.cuda.CUDAGraph()
@@ -245,7 +245,7 @@ class Work:
 
 
 class FusedSearch(Search):
-    """The nearest entries of queries, by kernels of our own."""
+    """Finds the nearest entries of queries with Triton kernels."""
 
     graphs = True  # record shapes that come again
 
@@ -256,7 +256,7 @@ class FusedSearch(Search):
 
     @staticmethod
     def fits(capacity: int, key_size: int, wanted: int) -> bool:
-        """Whether the kernels can do it: one program must hold a tile of keys, and what it chooses from."""
+        """Whether the kernels can search this shape: one program holds a tile of keys, and all that it selects from."""
         if key_size > WIDEST:
             return False
         tile = tile_entries(key_size)

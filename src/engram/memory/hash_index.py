@@ -1,6 +1,6 @@
-"""Which slot holds this state? One hash table per table: open addressing, linear probing, four sevenths full at most.
+"""The hash index from states to slots: one hash table per table, open addressing, linear probing, load ≤ 4/7.
 
-A bucket holds a slot + 1, or 0: fresh memory is empty as it comes, and takes no space until it is used.
+A bucket holds a slot + 1, or 0: zeroed memory is an empty index, and takes no space until it is used.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ HALF = np.uint64(32)
 
 
 def buckets_for(capacity: int) -> int:
-    """How many buckets a table has."""
+    """The number of buckets for a table of this capacity."""
     return capacity + 3 * capacity // 4 + 1
 
 
@@ -35,8 +35,21 @@ def find(buckets: Ints, states: States, state: np.uint64) -> np.int64:
 
 
 @compiled
+def find_lowest(buckets: Ints, states: States, state: np.uint64) -> np.int64:
+    """The lowest slot of a state that may be stored more than once, or EMPTY."""
+    lowest = np.int64(EMPTY)
+    here = home(buckets, state)
+    while buckets[here] != 0:
+        slot = np.int64(buckets[here]) - 1
+        if states[slot] == state and (lowest < 0 or slot < lowest):
+            lowest = slot
+        here = (here + 1) % len(buckets)
+    return lowest
+
+
+@compiled
 def insert(buckets: Ints, states: States, slot: Whole) -> None:
-    """Make the state of a slot findable."""
+    """Add the state of a slot to the index."""
     here = home(buckets, states[slot])
     while buckets[here] != 0:
         here = (here + 1) % len(buckets)
@@ -45,7 +58,7 @@ def insert(buckets: Ints, states: States, slot: Whole) -> None:
 
 @compiled
 def remove(buckets: Ints, states: States, slot: Whole) -> None:
-    """Forget the state of a slot, and close the gap so that every later probe still ends where it should."""
+    """Remove the state of a slot, and move later entries of its run up so that probes still find them."""
     here = home(buckets, states[slot])
     while buckets[here] != slot + 1:
         here = (here + 1) % len(buckets)

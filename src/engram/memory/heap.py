@@ -1,6 +1,6 @@
-"""Which entry has the lowest rank? One binary heap of slots per table, so that the answer is always at the top.
+"""A binary heap of slots per table, the lowest rank at the top, equal ranks by the lower slot.
 
-Lower rank first, equal ranks by the lower slot. `place[slot]` is where a slot stands in the heap.
+`place[slot]` is the position of a slot in the heap.
 """
 
 from engram.compiling import compiled
@@ -9,13 +9,13 @@ from engram.typing import Doubles, Ints, Whole
 
 @compiled
 def goes_before(ranks: Doubles, slot: Whole, other: Whole) -> bool:
-    """Whether the slot would be given up before the other one."""
+    """Whether a slot comes before another in the order of the heap."""
     return bool(ranks[slot] < ranks[other] or (ranks[slot] == ranks[other] and slot < other))
 
 
 @compiled
 def sift(heap: Ints, place: Ints, ranks: Doubles, size: Whole, slot: Whole) -> None:
-    """Move a slot whose rank has changed, or that was just put at the end, to where it belongs."""
+    """Move a slot whose rank has changed, or that was just added at the end, to its position."""
     here = place[slot]
     while here > 0:
         parent = (here - 1) // 2

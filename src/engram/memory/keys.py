@@ -1,4 +1,4 @@
-"""Where keys lie in memory. All tables follow one another in one array, and no byte is padding.
+"""The layout of keys in memory: all tables one after the other in one array, without padding.
 
 Narrow keys lie in blocks of `lanes(dims)` entries, and within a block dimension by dimension:
 
@@ -7,8 +7,8 @@ Narrow keys lie in blocks of `lanes(dims)` entries, and within a block dimension
 so that one vector instruction serves neighbouring entries, and no distance needs a sum across lanes.
 
 Wide keys, of `WIDE` dimensions or more, lie one after the other, but cut in two: first the upper 16 bits of every
-number of every key, rounded, then the lower ones. The upper half is the number to eight binary digits, so that
-reading half the bytes tells which keys may be near; with the lower half, which is what to add, it is the number itself.
+number of every key, rounded, then the lower ones. The upper half is the number to eight binary digits, so that half
+the bytes are enough to rule out most keys; the lower half is added to it to give the number itself.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ def lanes(dims: int) -> int:
 
 @compiled
 def join(halves: Array, start: Whole, out: Floats) -> None:
-    """One wide key from the halves of its numbers, the upper ones of which begin at `start`."""
+    """Copy one wide key into `out`; the upper halves of its numbers begin at `start`."""
     bits = out.view(np.uint32)
     upper = halves[start : start + len(out)]
     lower = halves[len(halves) // 2 + start : len(halves) // 2 + start + len(out)].view(np.int16)
@@ -41,7 +41,7 @@ def join(halves: Array, start: Whole, out: Floats) -> None:
 
 @compiled
 def cut(key: Floats, halves: Array, start: Whole) -> None:
-    """Put the halves of one wide key's numbers where they belong."""
+    """Store the upper and lower halves of one wide key's numbers."""
     bits = key.view(np.uint32)
     upper = halves[start : start + len(key)]
     lower = halves[len(halves) // 2 + start : len(halves) // 2 + start + len(key)]
@@ -52,7 +52,7 @@ def cut(key: Floats, halves: Array, start: Whole) -> None:
 
 @compiled
 def place_in_blocks(table: int, slot: Whole, capacity: int, dims: int) -> tuple[Whole, Whole]:
-    """Where a narrow key begins, and how far its numbers lie apart."""
+    """The index at which a narrow key begins, and the distance between its numbers."""
     step = lanes(dims)
     first = slot // step * step
     return (table * capacity + first) * dims + slot - first, min(step, capacity - first)
@@ -79,7 +79,7 @@ def get_keys(keys: Floats, table: int, capacity: int, out: Floats) -> None:
 
 @compiled
 def put_key(keys: Floats, table: int, slot: Whole, capacity: int, key: Floats) -> None:
-    """Put a key where the entry has its own."""
+    """Store one entry's key."""
     dims = len(key)
     if dims >= WIDE:
         cut(key, keys.view(np.uint16), (table * capacity + slot) * dims)

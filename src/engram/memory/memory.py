@@ -1,4 +1,4 @@
-"""The episodic memory: one table of keys and values per action, read by similarity, bounded in size."""
+"""The episodic memory: one table of keys and values per action, bounded in size and read by similarity."""
 
 import operator
 import sys
@@ -12,14 +12,14 @@ from engram.errors import InvalidInputError
 from engram.hashing import states_of
 from engram.memory.batch import check_merging
 from engram.memory.read import Reading
+from engram.memory.saving import RESERVED, load_store, save_store
 from engram.memory.store import Neighbours, Store, as_floats
-from engram.memory.strategies import BuiltIn, Strategy, get_strategy
+from engram.memory.strategies import Strategy, get_strategy
 from engram.memory.tables import Tables
 from engram.memory.validity import check_tables
-from engram.typing import Array, Floats, Longs
+from engram.typing import Array, Doubles, Floats, Longs
 
 FLOAT32 = np.dtype(np.float32)
-RESERVED = frozenset({"keys", "values", "states", "ranks", "size", "writes", "clock", "companions", "strategy"})
 
 
 class EpisodicMemory:
@@ -39,7 +39,7 @@ class EpisodicMemory:
             ("episode"): each goes to the entry that was nearest before the batch, and an entry merges their mean.
         exact_read: Reading at d² = 0 gives the stored value; otherwise reads are always averages.
         companions: Numbers per entry that an optimiser keeps in `memory.companions`. They are 0 for a new entry,
-            and shrink by the weight of what is merged into an old one.
+            and are multiplied by 1 − w when a state is merged into an entry with weight w.
         device: Where keys are kept and searched: "cpu", "cuda", or "auto" for the GPU where there is one.
     """
 
@@ -73,9 +73,7 @@ class EpisodicMemory:
         if merging == "episode" and device != "cpu":
             raise InvalidInputError(f'merging="episode" needs a memory on the CPU; use device="cpu", got {device!r}')
         self.exact_read = bool(exact_read)
-        if RESERVED & set(self.strategy.numbers):
-            raise InvalidInputError(f"{self.strategy.name}.numbers must not use the names {sorted(RESERVED)}")
-        self._columns = ("values", "states", "ranks") + ("companions",) * (companions > 0)
+        _check_names(self.strategy)
         self._store = self._make_store(device)(
             actions=self.actions,
             key_size=self.key_size,
@@ -157,7 +155,8 @@ class EpisodicMemory:
     def write(self, action: int, keys: Any, values: Any, *, states: Any = None, episode_return: Any = np.nan) -> None:
         """Store states in one action's table, in order of time: keys [T, key_size], values [T], states [T].
 
-        `states` says which states they are (uint64); by default a hash of each key.
+        `states` says which states they are (uint64); by default a hash of each key. `episode_return` is the
+        undiscounted return of the episode that they belong to, one number for all or one for each.
         """
         action, keys, values = self._checked_action(action), self._checked_keys(keys), as_floats(values)
         if states is None:
@@ -168,7 +167,7 @@ class EpisodicMemory:
                 raise InvalidInputError(f"{name} must have shape ({len(keys)},) as keys do, got {array.shape}")
         if not (np.isfinite(as_floats(keys)).all() and np.isfinite(values).all()):
             raise InvalidInputError("keys and values to write must be finite, got NaN or infinity")
-        self._store.write(action, keys, values, states)
+        self._store.write(action, keys, values, states, self._checked_returns(episode_return, len(keys)))
 
     def adjust(self, actions: Any, slots: Any, keys: Any, values: Any) -> None:
         """Give entries new keys and values, as an optimiser does: [U], [U], [U, key_size], [U]."""
@@ -190,57 +189,30 @@ class EpisodicMemory:
         """Copies of one table's entries by name: keys, values, states, and the strategy's numbers."""
         action = self._checked_action(action)
         size = self._tables.size[action]
-        if isinstance(self.strategy, BuiltIn):
-            ranks = self._tables.ranks[action, :size].copy()
-            numbers = self.strategy.named(ranks, int(self._tables.writes[action]), self.capacity)
-        else:
-            numbers = {name: array.copy() for name, array in self._store.numbers_of(action).items()}
+        numbers = {name: array.copy() for name, array in self._store.numbers_of(action).items()}
         return {
             "keys": self._store.keys(action),
             "values": self._tables.values[action, :size].copy(),
             "states": self._tables.states[action, :size].copy(),
-            **numbers,
+            **self.strategy.show(numbers, int(self._tables.writes[action]), self.capacity),
         }
+
+    def table_numbers(self, action: int) -> dict[str, float]:
+        """The numbers that the strategy keeps for one table, by name."""
+        numbers = self._store.numbers_of(self._checked_action(action))
+        return {name: float(numbers[name][0]) for name in self.strategy.table_numbers}
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that the memory knows: arrays with the entries of all tables one after the other.
-
-        How keys lie in memory, the index and the order are not part of it: they follow from the rest.
-        """
-        tables = self._tables
-        used = [(action, slice(0, int(size))) for action, size in enumerate(tables.size)]
-        columns: dict[str, Array] = {name: getattr(tables, name) for name in self._columns} | self._store.numbers
-        return {
-            "keys": np.concatenate([self._store.keys(action) for action in range(self.actions)]),
-            **{name: np.concatenate([column[at] for at in used]) for name, column in columns.items()},
-            "size": tables.size.copy(),
-            "writes": tables.writes.copy(),
-            "clock": tables.clock.copy(),
-            "strategy": self.strategy.state_dict(),
-        }
+        """Everything that the memory knows: arrays with the entries of all tables one after the other."""
+        return save_store(self._store)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take back what `state_dict` gave; on an error the memory is left as it was."""
-        fresh = self._store.new_tables(self.actions, self._tables.companions.shape[2])
-        numbers = {name: np.zeros_like(array) for name, array in self._store.numbers.items()}
-        columns: dict[str, Array] = {name: getattr(fresh, name) for name in self._columns} | numbers
-        self._check_state(state, columns)
-        start = 0
-        for action, size in enumerate(state["size"].tolist()):
-            entries = slice(start, start + size)
-            for name, column in columns.items():
-                column[action, :size] = state[name][entries]
-            self._store.fill(fresh, action, np.ascontiguousarray(state["keys"][entries], np.float32))
-            start += size
-        for name in ("size", "writes", "clock"):
-            getattr(fresh, name)[:] = state[name]
-        check_tables(fresh, numbers, self.strategy)
-        self.strategy.load_state_dict(state["strategy"])
-        self._store.take(fresh, numbers)
+        """Restore what `state_dict` gave; on an error the memory is left as it was."""
+        load_store(self._store, state)
 
     def check_valid(self) -> None:
-        """Raise InvalidInputError, saying what is wrong, unless everything that is kept fits together."""
-        check_tables(self._tables, self._store.numbers, self.strategy)
+        """Raise InvalidInputError, saying what is wrong, unless all arrays of the memory agree with each other."""
+        check_tables(self._tables, self.strategy)
 
     def _checked_action(self, action: int) -> int:
         try:
@@ -261,31 +233,33 @@ class EpisodicMemory:
             )
         return checked
 
+    def _checked_returns(self, given: Any, count: int) -> Doubles:
+        """The returns of episodes as float64, one for each of `count` states or one for all."""
+        returns = np.array(given, np.float64, ndmin=1)
+        if returns.shape not in ((1,), (count,)):
+            raise InvalidInputError(f"episode_return must be a number or have shape ({count},), got {returns.shape}")
+        if np.isinf(returns).any() or (self.strategy.needs_episode_return and not np.isfinite(returns).all()):
+            raise InvalidInputError(
+                f"episode_return must be finite for the strategy {self.strategy.name}, got {given!r}; "
+                "pass memory.write(..., episode_return=...)"
+            )
+        return returns
+
     def _finite_keys(self, keys: Any) -> Any:
         checked = self._checked_keys(keys)
         if not np.isfinite(as_floats(checked)).all():
             raise InvalidInputError("keys contain NaN or infinity; check the observations they were made from")
         return checked
 
-    def _check_state(self, state: Mapping[str, Any], columns: Mapping[str, Array]) -> None:
-        """Raise InvalidInputError unless a state dict is of this memory's shape."""
-        needed = {"keys", "size", "writes", "clock", "strategy", *columns}
-        if set(state) != needed:
-            raise InvalidInputError(
-                f"memory state must hold {', '.join(sorted(needed))}, got {', '.join(sorted(state))}"
-            )
-        sizes = np.asarray(state["size"])
-        if sizes.shape != (self.actions,) or not ((sizes >= 0) & (sizes <= self.capacity)).all():
-            raise InvalidInputError(
-                f"memory state must have {self.actions} tables of 0 to {self.capacity} entries, "
-                f"got sizes {sizes.tolist()}"
-            )
-        total = int(sizes.sum())
-        shapes = {name: (total, *column.shape[2:]) for name, column in columns.items()}
-        shapes |= {"keys": (total, self.key_size), "writes": (self.actions,), "clock": (1,)}
-        for name, expected in shapes.items():
-            if state[name].shape != expected:
-                raise InvalidInputError(f"memory state {name!r} must have shape {expected}, got {state[name].shape}")
+
+def _check_names(strategy: Strategy) -> None:
+    """Raise InvalidInputError unless the names of a strategy's numbers differ from each other and from the memory's."""
+    names = [*strategy.numbers, *strategy.table_numbers]
+    if RESERVED & set(names) or len(set(names)) < len(names):
+        raise InvalidInputError(
+            f"{strategy.name}: numbers and table_numbers must have different names, and none of {sorted(RESERVED)}; "
+            f"got {names}"
+        )
 
 
 def _like(given: Any, values: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The nearest entries found so far: two short arrays, by distance, equal distances by slot."""
+"""The list of nearest entries found so far: two short arrays, sorted by distance, equal distances by slot."""
 
 import numpy as np
 
@@ -8,10 +8,7 @@ from engram.typing import Floats, Ints, Whole
 
 @compiled
 def insert(distances: Floats, slots: Ints, found: int, distance: np.float32, slot: Whole) -> int:
-    """Put an entry among the nearest if it belongs there; return how many there are.
-
-    At most as many are kept as the arrays are long.
-    """
+    """Insert an entry if it is among the nearest; return how many are in the list, at most its length."""
     wanted = len(slots)
     if found == wanted:
         last = distances[wanted - 1]
@@ -31,7 +28,7 @@ def insert(distances: Floats, slots: Ints, found: int, distance: np.float32, slo
 
 @compiled
 def any_within(distances: Floats, bound: np.float32) -> bool:
-    """Whether any distance does not exceed the bound, by a count that needs no branches."""
+    """Whether any distance is within the bound; counted without branches, so that the loop is vectorised."""
     within = np.int32(0)
     for lane in range(len(distances)):
         within += np.int32(distances[lane] <= bound)

@@ -5,15 +5,14 @@ from typing import NamedTuple
 import numpy as np
 
 from engram.compiling import compiled
-from engram.memory.heap import sift
 from engram.memory.keys import get_key
 from engram.memory.search import search_table
 from engram.memory.sketch import Sketch
-from engram.typing import Doubles, Floats, Ints, Longs
+from engram.typing import Floats, Ints, Longs
 
 
 class Reading(NamedTuple):
-    """How a memory is read."""
+    """The settings of a read."""
 
     neighbours: int  # k
     delta: float  # δ
@@ -65,7 +64,7 @@ def read(
     exact: bool,
     out: Floats,  # [B, actions]
 ) -> bool:
-    """Read every query in every table; False, and nothing read, if a query is not finite."""
+    """Read every query in every table; return False without reading if a query is not finite."""
     if not all_finite(queries):
         return False
     reading = Reading(neighbours, delta, inverse, exact)
@@ -76,41 +75,6 @@ def read(
         for action in range(actions):
             found = search_table(keys, sketch, action, size[action], capacity, queries[b], distances, slots)
             out[b, action] = weighted_mean(values[action], distances, slots, found, reading)
-    return True
-
-
-@compiled
-def read_and_touch(
-    keys: Floats,
-    sketch: Sketch,
-    values: Floats,
-    size: Longs,
-    ranks: Doubles,
-    heap: Ints,
-    place: Ints,
-    clock: Longs,
-    queries: Floats,  # [B, dims]
-    neighbours: int,
-    delta: float,
-    inverse: bool,
-    exact: bool,
-    out: Floats,  # [B, actions]
-) -> bool:
-    """As `read`, and the rank of every entry read becomes the time: one tick of the clock per query."""
-    if not all_finite(queries):
-        return False
-    reading = Reading(neighbours, delta, inverse, exact)
-    actions, capacity = values.shape
-    distances = np.empty(neighbours, np.float32)
-    slots = np.empty(neighbours, np.int32)
-    for b in range(len(queries)):
-        clock[0] += 1
-        for action in range(actions):
-            found = search_table(keys, sketch, action, size[action], capacity, queries[b], distances, slots)
-            out[b, action] = weighted_mean(values[action], distances, slots, found, reading)
-            for i in range(found):
-                ranks[action, slots[i]] = clock[0]
-                sift(heap[action], place[action], ranks[action], size[action], slots[i])
     return True
 
 
@@ -144,39 +108,16 @@ def look_up(
     found: Longs,  # [B]
     near_keys: Floats,  # [B, k, dims]
     near_values: Floats,  # [B, k]
+    distances: Floats,  # [B, k]
 ) -> None:
     """The nearest entries of each query in the table of its own action."""
     capacity = values.shape[1]
-    wanted = slots.shape[1]
-    distances = np.empty(wanted, np.float32)
     for b in range(len(queries)):
         action = actions[b]
-        found[b] = search_table(keys, sketch, action, size[action], capacity, queries[b], distances, slots[b])
+        found[b] = search_table(keys, sketch, action, size[action], capacity, queries[b], distances[b], slots[b])
         for i in range(found[b]):
             near_values[b, i] = values[action, slots[b, i]]
             get_key(keys, action, slots[b, i], capacity, near_keys[b, i])
-
-
-@compiled
-def touch_slots(
-    ranks: Doubles,
-    heap: Ints,
-    place: Ints,
-    size: Longs,
-    clock: Longs,
-    actions: Longs,  # [B]
-    slots: Ints,  # [B, k]
-    found: Longs,  # [B]
-    rows: int,
-) -> None:
-    """Note entries that were looked up as used; every query looked them up in `rows` rows, and is one tick."""
-    for b in range(len(actions)):
-        action = actions[b]
-        if b % rows == 0:
-            clock[0] += 1
-        for i in range(found[b]):
-            ranks[action, slots[b, i]] = clock[0]
-            sift(heap[action], place[action], ranks[action], size[action], slots[b, i])
 
 
 @compiled
@@ -191,7 +132,7 @@ def weigh(
     exact: bool,
     out: Floats,  # [B, actions]
 ) -> None:
-    """Q of neighbours that were found elsewhere."""
+    """Q of every query in every table, from neighbours that were found on a device."""
     reading = Reading(neighbours, delta, inverse, exact)
     for b in range(len(slots)):
         for action in range(len(size)):

@@ -1,4 +1,4 @@
-"""Exact k-nearest-neighbour search by squared Euclidean distance, of narrow keys by blocks: see keys.py."""
+"""Exact k-nearest-neighbour search by squared Euclidean distance. Narrow keys are searched in blocks, see keys.py."""
 
 import numpy as np
 
@@ -9,8 +9,8 @@ from engram.memory.sketch import Sketch
 from engram.memory.wide import search_wide
 from engram.typing import Floats, Ints
 
-COLUMNS = 16  # into which a block is divided for a first bound
-STRIDE = 32  # dimensions between two looks at whether a block can still hold a neighbour
+COLUMNS = 16  # number of columns of a block whose minima give a first bound
+STRIDE = 32  # dimensions between two checks whether a block can still hold a neighbour
 
 
 @compiled
@@ -54,9 +54,9 @@ def block_distances(block: Floats, query: Floats, bound: np.float32, out: Floats
 
 @compiled
 def first_bound(distances: Floats, wanted: int, smallest: Floats) -> np.float32:
-    """A distance that at least `wanted` entries do not exceed: of the minima of so many columns, the one in that place.
+    """A distance that at least `wanted` entries are within: the `wanted`-th smallest of the minima of 16 columns.
 
-    Most entries lie beyond it, and need not be looked at one by one.
+    Most entries lie beyond it and are skipped.
     """
     minima = np.empty(COLUMNS, np.float32)
     minima[:] = distances[:COLUMNS]
@@ -81,7 +81,7 @@ def first_bound(distances: Floats, wanted: int, smallest: Floats) -> np.float32:
 def search_narrow(
     keys: Floats, table: int, size: int, capacity: int, query: Floats, distances: Floats, slots: Ints
 ) -> int:
-    """As `search_table`."""
+    """`search_table` for narrow keys."""
     wanted = len(slots)
     dims = len(query)
     step = lanes(dims)
@@ -122,7 +122,7 @@ def search_table(
 ) -> int:
     """Find one table's nearest entries, nearest first, ties to the lowest slot; return how many there are.
 
-    As many are sought as `distances` and `slots` are long. `sketch` may be None where keys have none.
+    `distances` and `slots` have room for as many as are wanted. `sketch` may be None where keys have none.
     """
     if len(query) >= WIDE:
         return search_wide(keys, sketch, table, size, capacity, query, distances, slots)

@@ -1,9 +1,9 @@
-"""A sketch of wide keys: twelve bytes each, from which most that are far away can be told.
+"""Sketches of wide keys: twelve bytes per key that are enough to skip most keys that are far away.
 
-A byte is the place of the key along one axis, in steps. The axes are at right angles, so the distance between two
-sketches is at most that between the keys, but for rounding: what is too far in the sketch is too far. The axes
-are those along which the keys of the memory vary most, found when there are enough of them and again whenever
-twice as much has been written. Which axes they are changes the time that a search takes, and never what it finds.
+Each byte is the coordinate of the key along one axis, in steps. The axes are orthogonal, so the distance between two
+sketches is at most that between the keys, apart from rounding. The axes are the first principal components of the
+stored keys, found when there are enough entries and again whenever twice as much has been written. They change how
+long a search takes, never what it finds.
 """
 
 from math import sqrt
@@ -16,18 +16,18 @@ from engram.typing import Array, Floats, Longs, Whole
 
 AXES = 12
 Sketch = tuple[Array, Floats] | None  # codes and axes
-LARGEST = 127.0  # a code; what lies further out is drawn in, which brings no two keys further apart
+LARGEST = 127.0  # coordinates are clipped to this, which brings no two keys further apart
 SPREAD = 3.0  # standard deviations along the first axis that the codes span
-FEWEST = 1024  # entries of which axes can be found
-LEAST = 0.35  # of the variance, which the axes must have for a sketch to be worth its time
-SMALLEST = 1e-30  # a step, or the inverse of one, that float32 can hold
-UNDERFLOW = 1e-20  # a distance whose square loses digits, or all of itself, in float32
-SAMPLE = 2048  # entries of which axes are found
-HALF_STEP = 0.501  # by which a code is off at most, and a little
+FEWEST = 1024  # entries before axes are found
+LEAST = 0.35  # share of the variance that the axes must explain for a sketch to save time
+SMALLEST = 1e-30  # smallest step, and smallest inverse of a step, that float32 can hold
+UNDERFLOW = 1e-20  # distance whose square underflows in float32
+SAMPLE = 2048  # entries from which axes are computed
+HALF_STEP = 0.501  # largest rounding error of a code, and a little more
 
 
 def is_sketched(capacity: int, dims: int) -> bool:
-    """Whether keys are wide, and tables so large that the axes take up next to nothing."""
+    """Whether keys are wide, and tables large enough for the axes to take little space beside them."""
     return dims >= WIDE and capacity >= 64 * dims
 
 
@@ -39,7 +39,7 @@ def new_codes(actions: int, capacity: int, dims: int) -> Array:
 def new_axes(capacity: int, dims: int) -> Floats:
     """[dims + 2, axes], if keys are sketched: directions divided by the step, then offsets, then the step.
 
-    At first all is 0, and nothing told apart.
+    All are 0 until axes are found.
     """
     return np.zeros((dims + 2 if is_sketched(capacity, dims) else 0, AXES), np.float32)
 
@@ -54,13 +54,13 @@ def arrays_of(sketch: Sketch) -> tuple[Array, Floats]:
 
 @compiled
 def has_axes(axes: Floats) -> bool:
-    """Whether keys are sketched, and axes found."""
+    """Whether keys are sketched and axes have been found."""
     return bool(len(axes) > 0 and axes[len(axes) - 1, 0] > 0)
 
 
 @compiled
 def place(axes: Floats, key: Floats, out: Floats) -> None:
-    """Where a key lies along every axis, in steps."""
+    """The coordinates of a key along every axis, in steps."""
     dims = len(key)
     sums = axes[dims].astype(np.float64)
     for dim in range(dims):
@@ -73,7 +73,7 @@ def place(axes: Floats, key: Floats, out: Floats) -> None:
 
 @compiled
 def encode(codes: Array, axes: Floats, table: int, slot: Whole, capacity: int, key: Floats) -> None:
-    """Keep the sketch of an entry's key."""
+    """Store the sketch of an entry's key."""
     placed = np.empty(AXES, np.float32)
     place(axes, key, placed)
     first = slot // LANES * LANES
@@ -85,7 +85,7 @@ def encode(codes: Array, axes: Floats, table: int, slot: Whole, capacity: int, k
 
 @compiled
 def encode_all(codes: Array, axes: Floats, keys: Floats, size: Longs, capacity: int) -> None:
-    """Sketch every entry anew."""
+    """Compute the sketches of all entries."""
     key = np.empty(len(axes) - 2, np.float32)
     for table in range(len(size)):
         for slot in range(size[table]):
@@ -95,7 +95,7 @@ def encode_all(codes: Array, axes: Floats, keys: Floats, size: Longs, capacity: 
 
 @compiled
 def sketch_distances(block: Array, placed: Floats, out: Floats) -> None:
-    """Squared distances of one block's entries to the query in the sketch, in steps."""
+    """Squared distances between the sketches of one block's entries and that of the query, in steps."""
     width = len(out)
     out[:] = np.float32(0)
     for axis in range(0, AXES, 4):
@@ -114,20 +114,20 @@ def sketch_distances(block: Array, placed: Floats, out: Floats) -> None:
 
 @compiled
 def reach(axes: Floats, bound: float, slack: float) -> float:
-    """The squared distance in the sketch beyond which no key is within the bound, a squared distance of keys."""
+    """The squared distance between sketches beyond which no key is within a squared distance `bound`."""
     step = np.float64(axes[len(axes) - 1, 0])
     steps = ((sqrt(bound) + UNDERFLOW) / step + sqrt(AXES) * HALF_STEP) * (1 + slack)
     return steps * steps
 
 
 def find_sketch(codes: Array, axes: Floats, keys: Floats, size: Longs, capacity: int) -> None:
-    """Lay the axes along the directions in which the keys of all tables vary most, and sketch every entry."""
+    """Find the axes from the keys of all tables, and compute all sketches."""
     find_axes(some_keys(keys, size, capacity, len(axes) - 2), axes)
     encode_all(codes, axes, keys, size, capacity)
 
 
 def some_keys(keys: Floats, size: Longs, capacity: int, dims: int) -> Floats:
-    """The keys of entries at equal steps through all tables, [n, dims]."""
+    """A sample of keys at equal intervals through all tables, [n, dims]."""
     total, ends = int(size.sum()), np.cumsum(size)
     chosen = np.linspace(0, total - 1, min(total, SAMPLE)).astype(np.int64)
     tables = np.searchsorted(ends, chosen, side="right")
@@ -138,14 +138,14 @@ def some_keys(keys: Floats, size: Longs, capacity: int, dims: int) -> Floats:
 
 
 def find_axes(keys: Floats, axes: Floats) -> None:
-    """Lay the axes along the directions in which these keys [n, dims] vary most."""
+    """Set the axes to the first principal components of these keys, [n, dims]."""
     dims = keys.shape[1]
     mean = keys.mean(axis=0, dtype=np.float64)
     variances, directions = np.linalg.eigh(np.cov(keys.T, dtype=np.float64))
     step = SPREAD * sqrt(max(float(variances[-1]), 0.0)) / LARGEST
-    told_apart = variances[-AXES:].sum() >= LEAST * variances.sum()
+    explains_enough = variances[-AXES:].sum() >= LEAST * variances.sum()
     axes[:] = 0
-    if told_apart and SMALLEST < step < 1 / SMALLEST:
+    if explains_enough and SMALLEST < step < 1 / SMALLEST:
         axes[:dims] = directions[:, : -AXES - 1 : -1] / step
         axes[dims] = -mean @ axes[:dims]
         axes[dims + 1] = step

@@ -1,21 +1,19 @@
-"""The tables in the computer's own memory, with everything that is done to them."""
+"""The tables in main memory: searching, reading, writing and adjusting their entries."""
 
-from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from engram.errors import InvalidInputError
-from engram.memory import hash_index
+from engram.memory import plain
 from engram.memory.batch import write_episode
 from engram.memory.keys import get_keys
-from engram.memory.read import Reading, find_neighbours, look_up, read, read_and_touch, touch_slots
-from engram.memory.sketch import FEWEST, Sketch, find_sketch
-from engram.memory.strategies import BuiltIn, Decision, MaximiseRewards, Strategy
-from engram.memory.strategies.base import APPEND, BLEND, REPLACE, Write
-from engram.memory.strategies.rules import rules_of
-from engram.memory.tables import Tables, adjust, fill, merge, new_tables, store, update
-from engram.memory.write import look, write_built_in
+from engram.memory.read import Reading, find_neighbours, look_up, read
+from engram.memory.sketch import FEWEST, find_sketch
+from engram.memory.strategies import CompiledStrategy, Strategy
+from engram.memory.strategy_types import Kernel
+from engram.memory.tables import Tables, adjust, fill, new_tables, sketch_of
+from engram.memory.touch import note_adjusted, read_and_touch, touch_slots
+from engram.memory.write import write_states
 from engram.typing import Array, Doubles, Floats, Ints, Longs, States
 
 
@@ -29,7 +27,7 @@ class Neighbours(NamedTuple):
 
 
 class Store:
-    """All tables of a memory. What comes in has been checked."""
+    """All tables of a memory. Its arguments have been checked."""
 
     def __init__(
         self,
@@ -45,24 +43,27 @@ class Store:
     ) -> None:
         self.key_size, self.capacity = key_size, capacity
         self.strategy, self.step, self.reading = strategy, step, reading
+        self.compiled = strategy if isinstance(strategy, CompiledStrategy) else None
         self.tables = self.new_tables(actions, companions)
-        names = () if isinstance(strategy, BuiltIn) else strategy.numbers
-        self.numbers: dict[str, Doubles] = {name: np.zeros((actions, capacity)) for name in names}
-        self.rules = rules_of(strategy) if isinstance(strategy, BuiltIn) else None
-        self.write_states = write_episode if by_episode else write_built_in
-        self.touches = strategy.touches and self.rules is not None
-        self.ranked_by_value = isinstance(strategy, MaximiseRewards)
+        self.write_states = Kernel(write_episode if by_episode else write_states)
+        self.plain_read, self.read_and_touch = Kernel(read), Kernel(read_and_touch)
+        self.touch_slots, self.note_adjusted = Kernel(touch_slots), Kernel(note_adjusted)
         self.sketch = sketch_of(self.tables)
         self.sketched_at = 0  # entries written when the axes of the sketch were found
 
     def new_tables(self, actions: int, companions: int) -> Tables:
         """Empty tables of this store's kind."""
-        return new_tables(actions, self.capacity, self.key_size, companions)
+        return self.tables_for_keys(actions, companions, self.key_size)
+
+    def tables_for_keys(self, actions: int, companions: int, key_size: int) -> Tables:
+        """Empty tables with keys of this size and the numbers of the strategy."""
+        columns, own = len(self.strategy.column_names()), len(self.strategy.table_numbers)
+        return new_tables(actions, self.capacity, key_size, companions=companions, columns=columns, table_numbers=own)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of everything that is kept."""
-        arrays: list[Array] = [*self.tables, *self.numbers.values()]
+        """Bytes of all arrays."""
+        arrays: list[Array] = [*self.tables]
         return sum(array.nbytes for array in arrays)
 
     def as_keys(self, keys: Any) -> Any:
@@ -75,55 +76,56 @@ class Store:
         get_keys(self.tables.keys, action, self.capacity, keys)
         return keys
 
+    def numbers_of(self, action: int) -> dict[str, Doubles]:
+        """One table's numbers by name, to be written to."""
+        return plain.named_numbers(self.strategy, self.tables, action)
+
     def read(self, queries: Any, *, touch: bool) -> Any | None:
         """Q of every query in every table, [B, actions]; None if a query is not finite."""
         tables = self.tables
         values = np.empty((len(queries), len(tables.size)), np.float32)
-        if touch and self.touches:
-            finite = read_and_touch(
+        if touch and self.strategy.touches and self.compiled is not None:
+            finite = self.read_and_touch(
+                self.compiled,
                 tables.keys,
                 self.sketch,
                 tables.values,
-                tables.size,
                 tables.ranks,
                 tables.heap,
                 tables.place,
+                tables.columns,
+                tables.own,
+                tables.size,
                 tables.clock,
                 queries,
                 *self.reading,
                 values,
             )
-        else:
-            finite = read(
-                tables.keys,
-                self.sketch,
-                tables.values,
-                tables.size,
-                queries,
-                *self.reading,
-                values,
-            )
-        if not finite:
-            return None
-        if touch and self.strategy.touches and not self.touches:
-            self.touch_one_by_one(queries)
-        return values
+            return values if finite else None
+        finite = self.plain_read(tables.keys, self.sketch, tables.values, tables.size, queries, *self.reading, values)
+        if finite and touch and self.strategy.touches:
+            self.touch_all(queries)
+        return values if finite else None
+
+    def touch_all(self, queries: Any) -> None:
+        """Tell a strategy in plain Python which entries of all tables each query reads."""
+        sizes, wanted = self.tables.size, self.reading.neighbours
+        slots = np.zeros((len(queries), len(sizes), wanted), np.int32)
+        distances = np.zeros(slots.shape, np.float32)
+        for action, size in enumerate(sizes.tolist()):
+            near = self.find_neighbours(action, queries, min(wanted, size))
+            slots[:, action, : min(wanted, size)], distances[:, action, : min(wanted, size)] = near
+        actions = np.tile(np.arange(len(sizes)), len(queries))
+        rows = slots.reshape(-1, wanted), distances.reshape(-1, wanted)
+        self.touch(actions, *rows, np.minimum(sizes, wanted)[actions], rows=len(sizes))
 
     def find_neighbours(self, action: int, queries: Any, wanted: int) -> tuple[Ints, Floats]:
         """Slots and squared distances of the nearest entries of one table, each [B, wanted]."""
         distances = np.empty((len(queries), wanted), np.float32)
         slots = np.empty((len(queries), wanted), np.int32)
         size = int(self.tables.size[action])
-        find_neighbours(
-            self.tables.keys,
-            self.sketch,
-            action,
-            size,
-            self.capacity,
-            queries,
-            distances,
-            slots,
-        )
+        if wanted:
+            find_neighbours(self.tables.keys, self.sketch, action, size, self.capacity, queries, distances, slots)
         return slots, distances
 
     def look_up(self, actions: Longs, queries: Any, *, touch: bool) -> Neighbours:
@@ -135,38 +137,28 @@ class Store:
             np.zeros((len(queries), wanted, self.key_size), np.float32),
             np.zeros((len(queries), wanted), np.float32),
         )
-        look_up(tables.keys, self.sketch, tables.values, tables.size, actions, queries, *near)
-        if touch and self.touches:
-            self.touch_slots(actions, near.slots, near.found, rows=1)
-        elif touch and self.strategy.touches:
-            for action, slots, found in zip(actions.tolist(), near.slots, near.found, strict=True):
-                tables.clock[0] += 1
-                used = slots[:found].astype(np.int64)
-                self.strategy.touched(used, int(tables.clock[0]), self.numbers_of(action))
+        distances = np.empty((len(queries), wanted), np.float32)
+        look_up(tables.keys, self.sketch, tables.values, tables.size, actions, queries, *near, distances)
+        if touch:
+            self.touch(actions, near.slots, distances, near.found, rows=1)
         return near
 
-    def touch_slots(self, actions: Longs, slots: Ints, found: Longs, *, rows: int) -> None:
-        """Note what was looked up as used: rows of slots, `rows` for each query."""
-        tables = self.tables
-        touch_slots(tables.ranks, tables.heap, tables.place, tables.size, tables.clock, actions, slots, found, rows)
+    def touch(self, actions: Longs, slots: Ints, distances: Floats, found: Longs, *, rows: int) -> None:
+        """Tell the strategy, if it wants to know, of entries that were looked up: `rows` rows for each query."""
+        if self.strategy.touches and self.compiled is not None:
+            self.touch_slots(self.compiled, self.tables, actions, slots, distances, found, rows)
+        elif self.strategy.touches:
+            plain.touch_rows(self.strategy, self.tables, actions, slots, distances, found, rows)
 
-    def touch_one_by_one(self, queries: Any) -> None:
-        """Tell a strategy in plain Python which entries were read."""
-        tables = self.tables
-        for query in queries:
-            tables.clock[0] += 1
-            for action, size in enumerate(tables.size.tolist()):
-                wanted = min(self.reading.neighbours, size)
-                slots = self.find_neighbours(action, query[None], wanted)[0][0] if wanted else np.zeros(0, np.int32)
-                self.strategy.touched(slots.astype(np.int64), int(tables.clock[0]), self.numbers_of(action))
-
-    def write(self, action: int, keys: Any, values: Floats, states: States) -> None:
-        """Write states in order of time, one at a time; where merging is by episode, those that find no room as one."""
-        if self.rules is not None:
-            self.write_states(self.tables, action, keys, values, states, self.rules, self.step, self.reading)
+    def write(self, action: int, keys: Any, values: Floats, states: States, episode_returns: Doubles) -> None:
+        """Write states in order of time; `episode_returns` has one number for each or one for all."""
+        step, reading = self.step, self.reading
+        if self.compiled is not None:
+            self.write_states(self.compiled, self.tables, action, keys, values, states, episode_returns, step, reading)
         else:
-            for key, value, state in zip(keys, values, states, strict=True):
-                self.write_one(action, key, float(value), state)
+            returns = np.broadcast_to(episode_returns, len(values)).tolist()
+            for key, value, state, whole in zip(keys, values.tolist(), states, returns, strict=True):
+                plain.write_one(self.strategy, self.tables, action, key, value, state, whole, step, reading)
         self.keep_sketch()
 
     def keep_sketch(self) -> None:
@@ -177,79 +169,30 @@ class Store:
             find_sketch(tables.codes, tables.axes, tables.keys, tables.size, self.capacity)
             self.sketched_at = written
 
-    def write_one(self, action: int, key: Floats, value: float, state: np.uint64) -> None:
-        """Write one state as a strategy in plain Python decides."""
-        tables, strategy = self.tables, self.strategy
-        tables.clock[0] += 1
-        full = bool(tables.size[action] == self.capacity)
-        match = int(hash_index.find(tables.buckets[action], tables.states[action], state))
-        if full and strategy.clusters:
-            match = hash_index.EMPTY
-        needs = (strategy.needs_nearest, strategy.needs_estimate)
-        write = look(tables, action, key, value, match, *needs, False, self.reading)
-        if match >= 0:
-            update(tables, action, match, key, value, self.step)
-            strategy.renewed(match, write, self.numbers_of(action))
-        else:
-            self.carry_out(action, key, value, state, write)
-        if full:
-            tables.writes[action] += 1
-
-    def carry_out(self, action: int, key: Floats, value: float, state: np.uint64, write: Write) -> None:
-        """Ask a strategy in plain Python what becomes of a state, and do it."""
-        kind, place, weight = self.checked(self.strategy.decide(write, self.numbers_of(action)), write.size)
-        slot = write.size if kind == APPEND else int(place)
-        if kind == BLEND:
-            merge(self.tables, action, slot, key, value, weight)
-            self.strategy.renewed(slot, write, self.numbers_of(action))
-        else:
-            store(self.tables, action, slot, key, value, state)
-            numbers = self.numbers_of(action)
-            for column in numbers.values():
-                column[slot] = 0
-            self.strategy.stored(slot, write, numbers)
-
-    def numbers_of(self, action: int) -> dict[str, Doubles]:
-        """The named numbers of one table's entries, to be written to."""
-        size = self.tables.size[action]
-        return {name: array[action, :size] for name, array in self.numbers.items()}
-
-    def checked(self, decision: Any, size: int) -> Decision:
-        """What a strategy in plain Python answered, if it can be carried out."""
-        if isinstance(decision, Decision):
-            kind, slot, weight = decision
-            if kind == APPEND and size < self.capacity:
-                return decision
-            inside = isinstance(slot, int | np.integer) and 0 <= slot < size
-            if kind in (REPLACE, BLEND) and inside and isfinite(weight) and 0 <= weight <= 1:
-                return decision
-        raise InvalidInputError(
-            f"{self.strategy.name}.decide must answer append() while there is room, replace(slot) or "
-            f"blend(slot, weight) with a slot from 0 to {size - 1} and a weight from 0 to 1, got {decision!r}"
-        )
-
     def adjust(self, actions: Longs, slots: Longs, keys: Floats, values: Floats) -> None:
         """Give entries new keys and values."""
-        adjust(self.tables, actions, slots, keys, values, self.ranked_by_value)
+        adjust(self.tables, actions, slots, keys, values)
+        if type(self.strategy).adjusted is Strategy.adjusted:
+            return
+        if self.compiled is not None:
+            self.note_adjusted(self.compiled, self.tables, actions, slots)
+            return
+        for action, slot in zip(actions.tolist(), slots.tolist(), strict=True):
+            self.strategy.adjusted(slot, float(self.tables.values[action, slot]), self.numbers_of(action))
 
     def fill(self, tables: Tables, action: int, keys: Floats) -> None:
-        """Lay out one table's keys in fresh tables, and index and order its entries."""
-        fill(tables, action, keys, self.rules is not None and self.rules.ordered)
+        """Lay out one table's keys in fresh tables, and build its hash index and heap."""
+        fill(tables, action, keys, self.compiled is not None and bool(self.strategy.order))
 
-    def take(self, tables: Tables, numbers: dict[str, Doubles]) -> None:
-        """Put fresh tables in the place of those there were."""
-        self.tables, self.numbers = tables, numbers
+    def take(self, tables: Tables) -> None:
+        """Use these tables from now on."""
+        self.tables = tables
         self.sketch, self.sketched_at = sketch_of(tables), 0
         self.keep_sketch()
 
 
-def sketch_of(tables: Tables) -> Sketch:
-    """The sketch of the tables' keys, if they have one."""
-    return (tables.codes, tables.axes) if len(tables.codes) else None
-
-
 def as_floats(numbers: Any) -> Floats:
-    """Any numbers, torch's too, as an array of float32 that a kernel can take as it is."""
+    """Any numbers, torch's too, as a writable, contiguous array of float32."""
     if hasattr(numbers, "detach"):
         numbers = numbers.detach().float().cpu().numpy()
     with np.errstate(over="ignore"):  # what does not fit becomes infinite, and is refused as such

@@ -1,4 +1,4 @@
-"""The arrays in which all tables of a memory lie, and the three things that can be done to an entry."""
+"""The arrays that hold all tables of a memory, and how an entry is stored, merged and updated."""
 
 from typing import NamedTuple
 
@@ -9,30 +9,34 @@ from engram.memory import hash_index
 from engram.memory.hash_index import buckets_for
 from engram.memory.heap import sift
 from engram.memory.keys import blend, get_key, put_key
-from engram.memory.sketch import encode, new_axes, new_codes
+from engram.memory.sketch import Sketch, encode, new_axes, new_codes
 from engram.typing import Array, Doubles, Floats, Ints, Longs, States, Whole
 
 
 class Tables(NamedTuple):
-    """One array of each kind for all tables; 35 bytes per entry besides its key, 47 if it is sketched."""
+    """One array of each kind for all tables; 35 bytes per entry besides its key, 47 if keys are sketched."""
 
     keys: Floats  # [actions · capacity · dims], see keys.py
     codes: Array  # [actions · capacity · 12] for wide keys, otherwise none: see sketch.py
     axes: Floats  # of the sketch, shared by all tables
     values: Floats  # [actions, capacity]
-    states: States  # [actions, capacity], the state that founded the entry
+    states: States  # [actions, capacity], the state with which the entry was stored
     buckets: Ints  # [actions, buckets], state → slot: see hash_index.py
-    ranks: Doubles  # [actions, capacity], the number that a built-in strategy keeps
+    ranks: Doubles  # [actions, capacity], the first number of a compiled strategy, which may order the heap
     heap: Ints  # [actions, capacity], slots by rank: see heap.py
-    place: Ints  # [actions, capacity], where a slot stands in the heap
+    place: Ints  # [actions, capacity], position of each slot in the heap
     size: Longs  # [actions], entries in use: slots 0 … size − 1
     writes: Longs  # [actions], writes that found the table full
     clock: Longs  # [1], ticks: one per query that touches, one per write
-    companions: Floats  # [actions, capacity, width], what an optimiser knows of an entry; mostly of width 0
+    companions: Floats  # [actions, capacity, width], numbers of an optimiser; mostly of width 0
+    columns: Doubles  # [actions, columns, capacity], further numbers that a strategy keeps per entry
+    own: Doubles  # [actions, table numbers], numbers that a strategy keeps per table
 
 
-def new_tables(actions: int, capacity: int, dims: int, width: int = 0) -> Tables:
-    """Empty tables. The pages of large arrays are taken from the system only when they are written."""
+def new_tables(
+    actions: int, capacity: int, dims: int, *, companions: int = 0, columns: int = 0, table_numbers: int = 0
+) -> Tables:
+    """Empty tables. The system gives pages to large arrays only when they are written to."""
     return Tables(
         keys=np.zeros(actions * capacity * dims, np.float32),
         codes=new_codes(actions, capacity, dims),
@@ -46,8 +50,15 @@ def new_tables(actions: int, capacity: int, dims: int, width: int = 0) -> Tables
         size=np.zeros(actions, np.int64),
         writes=np.zeros(actions, np.int64),
         clock=np.zeros(1, np.int64),
-        companions=np.zeros((actions, capacity, width), np.float32),
+        companions=np.zeros((actions, capacity, companions), np.float32),
+        columns=np.zeros((actions, columns, capacity), np.float64),
+        own=np.zeros((actions, table_numbers), np.float64),
     )
+
+
+def sketch_of(tables: Tables) -> Sketch:
+    """The sketch of the tables' keys, if they have one."""
+    return (tables.codes, tables.axes) if len(tables.codes) else None
 
 
 @compiled
@@ -61,7 +72,7 @@ def put(tables: Tables, table: int, slot: Whole, key: Floats) -> None:
 
 @compiled
 def store(tables: Tables, table: int, slot: Whole, key: Floats, value: float, state: np.uint64) -> None:
-    """Put a state into a slot: the next free one, or one whose entry is forgotten."""
+    """Put a state into a slot: the next free one, or one whose entry is replaced."""
     states = tables.states[table]
     if slot < tables.size[table]:
         hash_index.remove(tables.buckets[table], states, slot)
@@ -85,12 +96,12 @@ def merge(tables: Tables, table: int, slot: Whole, key: Floats, value: float, we
     tables.values[table, slot] = old + weight * (value - old)
     companions = tables.companions[table, slot]
     for i in range(len(companions)):
-        companions[i] *= np.float32(1 - weight)  # of the state itself the optimiser knows nothing: 0
+        companions[i] *= np.float32(1 - weight)  # those of the new state are 0
 
 
 @compiled
 def update(tables: Tables, table: int, slot: Whole, key: Floats, value: float, step: float) -> None:
-    """Renew a state met before: its best return (step 0), or a step towards the return and the newer key."""
+    """Write a stored state again: keep the larger value (step 0), or go a step towards the new value and key."""
     old = np.float64(tables.values[table, slot])
     if step == 0:
         tables.values[table, slot] = max(old, value)
@@ -101,13 +112,31 @@ def update(tables: Tables, table: int, slot: Whole, key: Floats, value: float, s
 
 @compiled
 def fill(tables: Tables, table: int, keys: Floats, ordered: bool) -> None:
-    """Lay out the keys of entries whose states and ranks are in place, and make them findable and ordered."""
+    """Lay out the keys of entries whose states and ranks are in place, and build their hash index and heap."""
     for slot in range(len(keys)):
         put(tables, table, slot, keys[slot])
         hash_index.insert(tables.buckets[table], tables.states[table], slot)
         if ordered:
-            tables.heap[table, slot] = tables.place[table, slot] = slot
-            sift(tables.heap[table], tables.place[table], tables.ranks[table], slot + 1, slot)
+            add_to_heap(tables, table, slot)
+
+
+@compiled
+def add_to_heap(tables: Tables, table: int, slot: Whole) -> None:
+    """Put the slot that comes after those in the heap where its rank belongs."""
+    tables.heap[table, slot] = tables.place[table, slot] = slot
+    sift(tables.heap[table], tables.place[table], tables.ranks[table], slot + 1, slot)
+
+
+@compiled
+def clear_numbers(tables: Tables, table: int, slot: Whole, ordered: bool, appended: bool) -> None:
+    """Set all numbers of a new entry to 0."""
+    tables.ranks[table, slot] = 0
+    for column in range(tables.columns.shape[1]):
+        tables.columns[table, column, slot] = 0
+    if ordered and appended:
+        add_to_heap(tables, table, slot)
+    elif ordered:
+        sift(tables.heap[table], tables.place[table], tables.ranks[table], tables.size[table], slot)
 
 
 @compiled
@@ -117,14 +146,8 @@ def adjust(
     slots: Longs,  # [U]
     keys: Floats,  # [U, dims]
     values: Floats,  # [U]
-    ranked_by_value: bool,
 ) -> None:
-    """Give entries new keys and values; where the value is the rank, they move in the order too."""
+    """Give entries new keys and values."""
     for i in range(len(actions)):
-        table, slot = actions[i], slots[i]
-        put(tables, table, slot, keys[i])
-        tables.values[table, slot] = values[i]
-        if ranked_by_value:
-            ranks = tables.ranks[table]
-            ranks[slot] = values[i]
-            sift(tables.heap[table], tables.place[table], ranks, tables.size[table], slot)
+        put(tables, actions[i], slots[i], keys[i])
+        tables.values[actions[i], slots[i]] = values[i]

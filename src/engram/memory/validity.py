@@ -1,6 +1,6 @@
-"""Does everything that a memory keeps fit together?"""
+"""Checks that all arrays of a memory agree with each other."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -8,23 +8,21 @@ from engram.errors import InvalidInputError
 from engram.memory import hash_index
 from engram.memory.heap import goes_before
 from engram.memory.keys import get_keys
-from engram.memory.strategies import BuiltIn, Strategy
+from engram.memory.plain import named_numbers
+from engram.memory.strategies import CompiledStrategy, Strategy
 from engram.memory.tables import Tables
-from engram.typing import Doubles
 
 
-def check_tables(tables: Tables, numbers: Mapping[str, Doubles], strategy: Strategy) -> None:
+def check_tables(tables: Tables, strategy: Strategy) -> None:
     """Raise InvalidInputError, naming table and fact, unless every fact holds in every table."""
     for table in range(len(tables.size)):
-        for fact, holds in _facts(tables, numbers, strategy, table):
+        for fact, holds in _facts(tables, strategy, table):
             if not holds:
                 raise InvalidInputError(f"memory is not valid: in table {table} it should hold that {fact}")
 
 
-def _facts(
-    tables: Tables, numbers: Mapping[str, Doubles], strategy: Strategy, table: int
-) -> Iterator[tuple[str, bool]]:
-    """Facts about one table, each sound to compute if those before it hold."""
+def _facts(tables: Tables, strategy: Strategy, table: int) -> Iterator[tuple[str, bool]]:
+    """Facts about one table, each of which can be computed if those before it hold."""
     actions, capacity = tables.values.shape
     size = int(tables.size[table])
     yield "size is from 0 to the capacity", 0 <= size <= capacity
@@ -38,19 +36,19 @@ def _facts(
     yield "ranks are finite", bool(np.isfinite(ranks).all())
     companions = tables.companions[table, :size]
     yield "companions are finite and not negative", bool((np.isfinite(companions) & (companions >= 0)).all())
-    for name, column in numbers.items():
-        yield f"{name} is finite", bool(np.isfinite(column[table, :size]).all())
+    for name, column in named_numbers(strategy, tables, table).items():
+        yield f"{name} is finite", bool(np.isfinite(column).all())
     yield "no state is stored twice", strategy.clusters or len(np.unique(states)) == size
     slots = np.arange(size)
     held = np.sort(buckets[np.flatnonzero(buckets)]) - 1
     yield "the index holds every slot once", np.array_equal(held, slots)
     found = np.array([hash_index.find(buckets, tables.states[table], state) for state in states], np.int64)
     yield "the index finds every state", bool((found >= 0).all() and (states[found] == states).all())
-    if isinstance(strategy, BuiltIn) and strategy.ordered:
+    if isinstance(strategy, CompiledStrategy) and strategy.order:
         heap, place = tables.heap[table, :size], tables.place[table]
-        yield "the order holds every slot once", np.array_equal(np.sort(heap), slots)
-        yield "the order knows where each slot stands", bool((place[heap] == slots).all())
+        yield "the heap holds every slot once", np.array_equal(np.sort(heap), slots)
+        yield "the heap knows the position of each slot", bool((place[heap] == slots).all())
         yield (
-            "no rank is below its parent's in the order",
+            "no rank is below its parent's in the heap",
             not any(goes_before(ranks, heap[child], heap[(child - 1) // 2]) for child in slots[1:]),
         )

@@ -20,12 +20,12 @@ _HALVES = ir.VectorType(ir.IntType(16), WIDTH)
 
 
 def generated(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let kernels call a function by the instructions that it writes down."""
+    """Turn a function that emits LLVM instructions into one that kernels can call."""
     return cast(Callable[..., Any], extending.intrinsic(function))
 
 
 def _load(builder: ir.IRBuilder, data: ir.Value, place: ir.Value, kind: ir.VectorType, align: int) -> ir.Value:
-    """Sixteen numbers that lie side by side."""
+    """Load sixteen adjacent numbers."""
     value = builder.load(builder.bitcast(builder.gep(data, [place]), kind.as_pointer()))
     value.align = align
     return value
@@ -116,7 +116,7 @@ def squared_distance_of_both(typing: Any, halves: Any, upper: Any, lower: Any, q
 
 @generated
 def prefetch(typing: Any, halves: Any, start: Any, count: Any) -> Any:
-    """Ask for `count` numbers from `start` on to be brought nearer, as they will be needed soon."""
+    """Prefetch `count` numbers from `start` on into the cache."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
         data = _data(context, builder, signature.args[0], args[0])

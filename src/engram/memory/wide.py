@@ -1,7 +1,8 @@
-"""The search among wide keys: a look at all sketches, at half of each key that may be near, and at the rest of few.
+"""Exact search among wide keys in three stages: all sketches, the upper halves of keys that may be near, whole keys.
 
-Each look gives a distance that is not above the true one, so an entry that is too far by it is passed over, exactly.
-Those nearest in the sketch are looked at first: then the bound is close to its end, and most of the others are beyond.
+The first two stages give lower bounds of the true distance, so an entry whose lower bound is too far is skipped without
+error. The entries that are nearest by their sketches come first: then the distance to beat is small early on, and most
+of the others are skipped.
 """
 
 from math import sqrt
@@ -15,18 +16,18 @@ from engram.memory.sketch import AXES, UNDERFLOW, Sketch, arrays_of, has_axes, p
 from engram.memory.vectors import WIDTH, prefetch, squared_distance_of_both, squared_distance_of_halves
 from engram.typing import Array, Floats, Ints, Whole
 
-TILE = 16384  # entries whose sketches are looked at before their keys
-CHUNK = 512  # entries whose upper halves are looked at before their lower ones
-AHEAD = 16  # keys that are asked for before they are looked at
-COLUMNS = 64  # into which a tile is divided to tell how near its nearest are
-ROUNDED = 2.0**-8  # by which the upper half of a number is off at most, relatively
+TILE = 16384  # entries whose sketches are compared before their keys
+CHUNK = 512  # entries whose upper halves are compared before whole keys
+AHEAD = 16  # keys that are prefetched
+COLUMNS = 64  # number of columns of a tile whose minima are compared first
+ROUNDED = 2.0**-8  # largest relative error of the upper half of a number
 HUGE = 1e37  # beyond which a rounded number may be infinite
-SLACK = 2.0**-14  # for what is lost in sums of float32, relatively
+SLACK = 2.0**-14  # relative allowance for rounding in sums of float32
 
 
 @compiled
 def length(query: Floats) -> float:
-    """|q|."""
+    """The norm |q| of a query, in double precision."""
     total = 0.0
     for dim in range(len(query)):
         total += np.float64(query[dim]) ** 2
@@ -35,9 +36,9 @@ def length(query: Floats) -> float:
 
 @compiled
 def list_nearest(distances: Floats, out: Ints) -> int:
-    """Put the places of some of the smallest distances into `out`; return how many.
+    """List the indices of some of the smallest distances in `out`; return how many.
 
-    They are the smallest of every column of a tile, without the half of them that is larger.
+    They are the minima of the columns of a tile, without the larger half of them.
     """
     minima = np.empty(COLUMNS, np.float32)
     rows = np.zeros(COLUMNS, np.int32)
@@ -59,7 +60,7 @@ def list_nearest(distances: Floats, out: Ints) -> int:
 
 @compiled
 def list_within(distances: Floats, within: np.float32, out: Ints) -> int:
-    """Put the places of the distances that do not exceed the bound into `out`, which is one longer; return how many."""
+    """List the indices of the distances within the bound in `out`, which is one longer; return how many."""
     count = 0
     for group in range(0, len(distances), LANES):
         some = distances[group : min(group + LANES, len(distances))]
@@ -72,9 +73,9 @@ def list_within(distances: Floats, within: np.float32, out: Ints) -> int:
 
 @compiled
 def keep_within(halves: Array, base: Whole, query: Floats, within: np.float32, listed: Ints, distances: Floats) -> int:
-    """Of the entries that are listed keep those whose upper halves are within the bound; return how many.
+    """Keep those of the listed entries whose upper halves are within the bound; return how many.
 
-    The halves of entry i begin at base + i · dims. `distances` is room for one each.
+    The halves of entry i begin at base + i · dims. `distances` is scratch space, one number per listed entry.
     """
     dims, count, kept = len(query), len(listed), 0
     for i in range(count):
@@ -88,7 +89,7 @@ def keep_within(halves: Array, base: Whole, query: Floats, within: np.float32, l
 
 @compiled
 def exact_distance(halves: Array, start: Whole, query: Floats, last: Floats) -> np.float32:
-    """d² of a query to a whole key: sums of sixteen lanes, then the dimensions left over, for which `last` is room."""
+    """d² of a query to a whole key: sums of sixteen lanes, then the dimensions left over (`last` is scratch space)."""
     total = squared_distance_of_both(halves, start, len(halves) // 2 + start, query)
     done = len(query) - len(last)
     if len(last) > 0:
@@ -101,7 +102,7 @@ def exact_distance(halves: Array, start: Whole, query: Floats, last: Floats) -> 
 
 @compiled
 def reach_of_halves(norm: float, bound: float) -> float:
-    """The d² to a key of upper halves beyond which no whole key is within the bound.
+    """The d² to the upper halves of a key beyond which the whole key cannot be within the bound.
 
     With x′ the upper halves, |x − x′| ≤ c |x| ≤ c (|q| + |q − x|), so |q − x′| ≤ (1 + c) |q − x| + c |q|.
     """
@@ -120,9 +121,9 @@ def look_at(
     slots: Ints,
     found: int,
 ) -> int:
-    """Put those of a tile's entries that are listed among the nearest, if they belong there; return how many are found.
+    """Compare the listed entries of a tile and insert the nearest; return how many have been found.
 
-    The tile begins with this slot `first`, and is entry `start` of all tables together.
+    The first entry of the tile is slot `first` of its table and entry `start` of all tables together.
     """
     dims, wanted = len(query), len(slots)
     last = np.empty(dims % WIDTH, np.float32)
@@ -144,9 +145,9 @@ def look_at(
 
 @compiled
 def sketch_tile(codes: Array, axes: Floats, start: Whole, room: int, placed: Floats, near: Floats) -> None:
-    """Squared distances in the sketch of a tile's entries, whose codes begin at `start`; `room` is left in the table.
+    """Squared distances of a tile's entries by their sketches, whose codes begin at `start`.
 
-    Where keys are not sketched, the first of a tile come first.
+    The table has `room` slots from there on. Where keys are not sketched, the first entries of the tile come first.
     """
     if not has_axes(axes):
         near[:] = np.float32(1)
@@ -172,7 +173,7 @@ def search_wide(
     distances: Floats,
     slots: Ints,
 ) -> int:
-    """As `search_table`."""
+    """`search_table` for wide keys."""
     wanted, found = len(slots), 0
     codes, axes = arrays_of(sketch)
     halves = keys.view(np.uint16)
@@ -193,7 +194,7 @@ def search_wide(
                     continue
                 count = list_nearest(tile, listed)
                 for i in range(count):
-                    tile[listed[i]] = np.float32(np.nan)  # is not within anything: seen
+                    tile[listed[i]] = np.float32(np.nan)  # within no bound: done
             else:
                 within = np.float32(np.inf)
                 if sketched and found == wanted and norm < HUGE:

@@ -1,148 +1,127 @@
-"""Writing: states in order of time, one at a time, each as the strategy decides."""
+"""Writing with a compiled strategy: states in order of time, one at a time."""
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from engram.compiling import compiled
-from engram.memory import hash_index
-from engram.memory.heap import sift
-from engram.memory.read import Reading, weighted_mean
-from engram.memory.search import search_table
-from engram.memory.strategies.base import BLEND, Write
-from engram.memory.strategies.rules import Rules, rank_renewed, rank_stored, when_full
-from engram.memory.tables import Tables, merge, store, update
-from engram.typing import Floats, States, Whole
+from engram.memory.description import (
+    count_wanted,
+    describe,
+    find_match,
+    find_nearest,
+    inlined,
+    is_full,
+    is_ordered,
+    is_updated,
+    numbers_of,
+    with_entry_value,
+)
+from engram.memory.read import Reading
+from engram.memory.strategies.base import Write
+from engram.memory.strategies.compiled import CompiledStrategy
+from engram.memory.strategies.decisions import APPEND, BLEND, DISCARD, Decision, RefusedError, can_be_done
+from engram.memory.tables import Tables, clear_numbers, merge, store, update
+from engram.typing import Doubles, Floats, States, Whole
 
-NOT_A_NUMBER = np.float64(np.nan)
+
+class Placed(NamedTuple):
+    """Where a state went, and the weight of its key there: 1 for a new key, 0 for one that changed nothing."""
+
+    slot: Whole  # −1: nowhere
+    weight: float
 
 
-@compiled
-def look(
-    tables: Tables,
-    table: int,
-    key: Floats,
-    value: float,
-    match: Whole,
-    needs_nearest: bool,
-    needs_estimate: bool,
-    ranked: bool,
-    reading: Reading,
-) -> Write:
-    """What the strategy may know of a state before it is written."""
-    values = tables.values[table]
-    nearest = np.int64(-1)
-    distance = NOT_A_NUMBER
-    estimate: float = NOT_A_NUMBER
-    if needs_estimate and match >= 0:
-        estimate = np.float64(values[match])
-    if needs_nearest or (needs_estimate and match < 0):
-        wanted = reading.neighbours if needs_estimate else 1
-        distances = np.empty(wanted, np.float32)
-        slots = np.empty(wanted, np.int32)
-        found = search_table(
-            tables.keys, (tables.codes, tables.axes), table, tables.size[table], len(values), key, distances, slots
+@inlined
+def decided(strategy: CompiledStrategy, tables: Tables, table: int, write: Write) -> Decision:
+    """The strategy's decision about one state, if it can be carried out."""
+    decision = strategy.decide(write, numbers_of(strategy, tables, table))
+    if not can_be_done(decision, write.size, write.capacity):
+        raise RefusedError(
+            "decide must answer append() while there is room, replace(slot) or blend(slot, weight) with the slot of an "
+            "entry and a weight from 0 to 1, or discard()"
         )
-        if needs_estimate and match < 0:
-            estimate = weighted_mean(values, distances, slots, found, reading)
-        if needs_nearest and found > 0:
-            nearest = np.int64(slots[0])
-            distance = np.float64(distances[0])
-    return known(tables, table, value, estimate, nearest, distance, ranked)
+    return decision
 
 
-@compiled
-def known(
-    tables: Tables, table: int, value: float, estimate: float, nearest: Whole, distance: float, ranked: bool
-) -> Write:
-    """What the strategy may know, once the search is done."""
-    values, ranks, size = tables.values[table], tables.ranks[table], tables.size[table]
-    nearest_value = nearest_rank = lowest_rank = NOT_A_NUMBER
-    if nearest >= 0:
-        nearest_value, nearest_rank = np.float64(values[nearest]), ranks[nearest]
-    lowest = np.int64(-1)
-    if ranked and size > 0:
-        lowest = np.int64(tables.heap[table, 0])
-        lowest_rank = ranks[lowest]
-    return Write(
-        size,
-        len(values),
-        tables.clock[0],
-        tables.writes[table],
-        value,
-        estimate,
-        np.int64(nearest),
-        distance,
-        nearest_value,
-        nearest_rank,
-        lowest,
-        lowest_rank,
-    )
+@inlined
+def store_new(
+    strategy: CompiledStrategy, tables: Tables, table: int, slot: Any, key: Floats, state: np.uint64, write: Write
+) -> None:
+    """Store a state in a slot and tell the strategy."""
+    appended = slot == tables.size[table]
+    store(tables, table, slot, key, write.value, state)
+    clear_numbers(tables, table, slot, is_ordered(strategy), appended)
+    told = with_entry_value(write, np.float64(tables.values[table, slot]))
+    strategy.stored(slot, told, numbers_of(strategy, tables, table))
 
 
-@compiled
-def find_match(tables: Tables, table: int, state: np.uint64, rules: Rules) -> np.int64:
-    """The slot of a state met before, which is to be updated in place, or EMPTY."""
-    if rules.clusters and tables.size[table] == tables.values.shape[1]:
-        return np.int64(hash_index.EMPTY)
-    return hash_index.find(tables.buckets[table], tables.states[table], state)
-
-
-@compiled
-def settle(
+@inlined
+def place(
+    strategy: CompiledStrategy,
     tables: Tables,
     table: int,
     key: Floats,
-    value: float,
     state: np.uint64,
-    match: Whole,
     write: Write,
-    rules: Rules,
+    updated: bool,
     step: float,
-) -> tuple[Whole, float]:
-    """Do what becomes of one state; return the slot that it went to, and the weight with which its key did."""
-    ranks, heap, place = tables.ranks[table], tables.heap[table], tables.place[table]
-    full = write.size == write.capacity
-    slot, weight = np.int64(match), 1.0
-    if match >= 0:
-        update(tables, table, slot, key, value, step)
-        ranks[slot] = rank_renewed(rules, ranks[slot], np.float64(tables.values[table, slot]), write)
+) -> Placed:
+    """Write one state: update its entry in place, or do what the strategy decides."""
+    slot: Any = np.int64(write.match)
+    weight = 1.0
+    if updated:
+        update(tables, table, slot, key, write.value, step)
+        told = with_entry_value(write, np.float64(tables.values[table, slot]))
+        strategy.met_again(slot, told, numbers_of(strategy, tables, table))
         weight = 1.0 if step > 0 else 0.0
-    elif not full:
-        slot = np.int64(write.size)
-        store(tables, table, slot, key, value, state)
-        ranks[slot] = rank_stored(rules, write)
-        heap[slot] = place[slot] = slot
     else:
-        decision = when_full(rules, write)
+        decision = decided(strategy, tables, table, write)
         slot, weight = np.int64(decision.slot), decision.weight
         if decision.kind == BLEND:
-            merge(tables, table, slot, key, value, weight)
-            ranks[slot] = rank_renewed(rules, ranks[slot], np.float64(tables.values[table, slot]), write)
-        else:
-            store(tables, table, slot, key, value, state)
-            ranks[slot] = rank_stored(rules, write)
-    if rules.ordered:
-        sift(heap, place, ranks, tables.size[table], slot)
-    if full:
+            merge(tables, table, slot, key, write.value, weight)
+            told = with_entry_value(write, np.float64(tables.values[table, slot]))
+            strategy.blended(slot, told, numbers_of(strategy, tables, table))
+        elif decision.kind != DISCARD:
+            if decision.kind == APPEND:
+                slot = np.int64(write.size)
+            store_new(strategy, tables, table, slot, key, state, write)
+    if write.size == write.capacity:
         tables.writes[table] += 1
-    return slot, weight
+    return Placed(slot, weight)
 
 
 @compiled
-def write_built_in(
+def write_states(
+    strategy: CompiledStrategy,
     tables: Tables,
     table: int,
     keys: Floats,  # [T, dims]
     values: Floats,  # [T]
     states: States,  # [T]
-    rules: Rules,
+    episode_returns: Doubles,  # [T], or [1] for all
     step: float,
     reading: Reading,
 ) -> None:
-    """Write all states of an episode in which one action was taken, by the rules of a built-in strategy."""
+    """Write states to one table, in order of time."""
+    distances = np.empty(reading.neighbours, np.float32)
+    slots = np.empty(reading.neighbours, np.int32)
     for t in range(len(keys)):
         tables.clock[0] += 1
-        key, value, state = keys[t], np.float64(values[t]), states[t]
-        match = find_match(tables, table, state, rules)
-        needs_nearest = rules.needs_nearest and tables.size[table] == tables.values.shape[1]
-        write = look(tables, table, key, value, match, needs_nearest, rules.needs_estimate, rules.ordered, reading)
-        settle(tables, table, key, value, state, match, write, rules, step)
+        match = find_match(strategy, tables, table, states[t])
+        updated = is_updated(strategy, tables, table, match)
+        wanted = count_wanted(strategy, updated, is_full(tables, table), reading.neighbours)
+        found = find_nearest(strategy, tables, table, keys[t], wanted, slots, distances)
+        write = describe(
+            strategy,
+            tables,
+            table,
+            np.float64(values[t]),
+            episode_returns[min(t, len(episode_returns) - 1)],
+            match,
+            updated,
+            slots[:found],
+            distances[:found],
+            reading,
+        )
+        place(strategy, tables, table, keys[t], states[t], write, updated, step)

@@ -1,17 +1,10 @@
-"""What is forgotten: the paper's five storage strategies, one of ours, and the interface for your own."""
+"""Storage strategies, which decide what is forgotten: the paper's five, one of ours, and base classes for your own."""
 
 from typing import Any
 
-from engram.memory.strategies.base import (
-    BuiltIn,
-    Decision,
-    Numbers,
-    Strategy,
-    Write,
-    append,
-    blend,
-    replace,
-)
+from engram.memory.strategies.base import Neighbourhood, Numbers, Strategy, Touch, Write
+from engram.memory.strategies.compiled import CompiledStrategy
+from engram.memory.strategies.decisions import Decision, append, blend, discard, replace
 from engram.memory.strategies.dkm import DynamicKMeans
 from engram.memory.strategies.fading import FadingKMeans
 from engram.memory.strategies.kmeans import KMeans
@@ -24,7 +17,7 @@ STRATEGIES: Family[Strategy] = Family("strategy", Strategy, __name__, aliases={"
 
 __all__ = [
     "STRATEGIES",
-    "BuiltIn",
+    "CompiledStrategy",
     "Decision",
     "DynamicKMeans",
     "FadingKMeans",
@@ -32,11 +25,14 @@ __all__ = [
     "LeastRecentlyUsed",
     "MaximiseRewards",
     "MaximiseSurprise",
+    "Neighbourhood",
     "Numbers",
     "Strategy",
+    "Touch",
     "Write",
     "append",
     "blend",
+    "discard",
     "get_strategy",
     "replace",
 ]

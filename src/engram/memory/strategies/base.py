@@ -1,106 +1,109 @@
-"""What a storage strategy is: it sees numbers, never keys or values, and says what becomes of a state."""
+"""What a storage strategy is told about each state, what it may answer, and the class to derive one's own from."""
 
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from engram.compiling import compiled
+from engram.errors import InvalidInputError
+from engram.memory.strategies.decisions import Decision, append
 from engram.parts import Part
-from engram.typing import Doubles, Longs, Whole
+from engram.typing import Doubles, Floats, Longs, Whole
 
-APPEND, REPLACE, BLEND = 0, 1, 2
-
-Numbers = Mapping[str, Doubles]
-
-
-class Decision(NamedTuple):
-    """What becomes of a state; made by `append`, `replace` and `blend`."""
-
-    kind: int
-    slot: Whole
-    weight: float
+Numbers = Mapping[str, Doubles]  # a table's numbers by name: [entries] for `numbers`, [1] for `table_numbers`
+Need = bool | str  # True, False, or "full": only in a full table
 
 
-@compiled
-def append() -> Decision:
-    """Store the state in the next free slot."""
-    return Decision(APPEND, -1, 1.0)
+class Neighbourhood(NamedTuple):
+    """The entries nearest to a state, nearest first: `neighbours` of the memory, or as many as there are."""
 
-
-@compiled
-def replace(slot: Whole) -> Decision:
-    """Forget the entry in this slot and store the state there."""
-    return Decision(REPLACE, slot, 1.0)
-
-
-@compiled
-def blend(slot: Whole, weight: float) -> Decision:
-    """Merge the state into an entry: c ← c + w (s − c), Q ← Q + w (R − Q)."""
-    return Decision(BLEND, slot, weight)
+    slots: Longs
+    distances: Floats  # d²
+    values: Floats
 
 
 class Write(NamedTuple):
-    """One state on its way into a table, as far as a strategy may know it; −1 and NaN where it did not ask."""
+    """One state that is written to a table. What is not known is −1 (slots), NaN (numbers) or None (neighbours)."""
 
     size: int  # entries in the table
     capacity: int  # N
     clock: int  # ticks of the memory: one per query that touches, one per write
     writes: int  # writes that found this table full, this one not counted
     value: float  # R, the return to store
-    estimate: float  # Q(s, a) just before the write; for a state met before, its stored value
+    episode_return: float  # undiscounted return of the whole episode
+    match: Whole  # slot of the entry in which this very state is stored
+    estimate: float  # Q(s, a) just before the write; the stored value if the state is updated in place
     nearest: Whole  # slot of the nearest entry
     distance: float  # its d²
     nearest_value: float
-    nearest_rank: float  # built-in strategies: the number they keep of it
-    lowest: Whole  # built-in strategies: the slot with the lowest rank
-    lowest_rank: float
+    neighbours: Neighbourhood
+    lowest: Whole  # slot of the entry with the lowest number `order`
+    entry_value: float  # after the write: the value that the entry has now
+
+
+class Touch(NamedTuple):
+    """The entries of one table that a query has read, nearest first."""
+
+    slots: Any  # [found], whole numbers
+    distances: Floats  # [found], d²: 0 is an exact hit
+    clock: int
 
 
 class Strategy(Part):
-    """Decides what is kept when a table is full.
+    """Decides which states are kept. The memory asks it and tells it; it never sees keys.
 
-    To write your own, derive from this class, say what you need to know, and answer `when_full`. The memory
-    itself appends new states while there is room, and updates a state that it has met before in place.
+    Derive from this class for a strategy in plain Python, or from `CompiledStrategy` for one whose methods are
+    compiled. The memory itself appends new states while there is room, and updates a state that it holds in place.
     """
 
-    numbers: ClassVar[tuple[str, ...]] = ()  # what is remembered of each entry, by name, as float64
-    needs_nearest: ClassVar[bool] = False  # fill in Write.nearest, .distance and .nearest_value
-    needs_estimate: ClassVar[bool] = False  # fill in Write.estimate
-    touches: ClassVar[bool] = False  # reading counts as use: `touched` wants to be told
-    clusters: ClassVar[bool] = False  # when full, states met before come to `when_full` too
+    numbers: ClassVar[tuple[str, ...]] = ()  # float64 numbers to keep for each entry
+    table_numbers: ClassVar[tuple[str, ...]] = ()  # float64 numbers to keep for each table
+    order: ClassVar[str] = ""  # the one of `numbers` by which `write.lowest` is found
+    needs_nearest: ClassVar[Need] = False  # fill in `write.nearest`, `.distance` and `.nearest_value`
+    needs_neighbours: ClassVar[Need] = False  # fill in `write.neighbours`
+    needs_estimate: ClassVar[Need] = False  # fill in `write.estimate`
+    needs_episode_return: ClassVar[bool] = False  # refuse writes without `episode_return`
+    touches: ClassVar[bool] = False  # call `touched` after reads that touch; True where a class defines it
+    clusters: ClassVar[bool] = False  # when full, states that the table holds are decided on like new ones
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "touched" in vars(cls) and "touches" not in vars(cls):
+            cls.touches = True
+        for name in ("needs_nearest", "needs_neighbours", "needs_estimate"):
+            if getattr(cls, name) not in (False, True, "full"):
+                raise InvalidInputError(
+                    f'{cls.__name__}.{name} must be True, False or "full", got {getattr(cls, name)!r}'
+                )
+        if cls.order and cls.order not in cls.numbers:
+            raise InvalidInputError(f"{cls.__name__}.order must be one of its numbers {cls.numbers}, got {cls.order!r}")
+
+    @classmethod
+    def column_names(cls) -> tuple[str, ...]:
+        """The numbers of the entries that lie in columns of their own."""
+        return cls.numbers
 
     def decide(self, write: Write, numbers: Numbers) -> Decision:
-        """Answer one new state: `append()`, `replace(slot)` or `blend(slot, weight)`."""
+        """Answer one new state: `append()`, `replace(slot)`, `blend(slot, weight)` or `discard()`."""
         return append() if write.size < write.capacity else self.when_full(write, numbers)
 
     def when_full(self, write: Write, numbers: Numbers) -> Decision:
-        """Answer one state that finds the table full. `numbers` are this table's, one array per name."""
+        """Answer one state that finds the table full."""
         raise NotImplementedError(f"{self.name} must define when_full(write, numbers)")
 
     def stored(self, slot: int, write: Write, numbers: Numbers) -> None:
-        """Note an entry that was just appended, or that replaced another."""
+        """Note an entry that was just appended or that replaced another. Its numbers are 0."""
 
-    def renewed(self, slot: int, write: Write, numbers: Numbers) -> None:
-        """Note an entry that was just met again or blended into."""
+    def met_again(self, slot: int, write: Write, numbers: Numbers) -> None:
+        """Note an entry that was just updated in place because its state was written again."""
 
-    def touched(self, slots: Longs, clock: int, numbers: Numbers) -> None:
-        """Note the entries that a query just read."""
+    def blended(self, slot: int, write: Write, numbers: Numbers) -> None:
+        """Note an entry into which a state was just blended."""
 
+    def touched(self, touch: Touch, numbers: Numbers) -> None:
+        """Note the entries that a query has just read."""
 
-class BuiltIn(Strategy):
-    """A strategy whose rules are compiled and that keeps one number per entry, its rank.
+    def adjusted(self, slot: int, value: float, numbers: Numbers) -> None:
+        """Note an entry to which an optimiser has just given a new value."""
 
-    Its file defines three functions beside the class: `stored(write, settings)` and
-    `renewed(rank, value, write, settings)` give the rank of an entry that was just stored, or that was met
-    again or blended into; `when_full(write, settings)` decides. `rules.py` calls them.
-    """
-
-    code: ClassVar[int]  # where rules.py finds the functions
-    ordered: ClassVar[bool] = True  # the lowest rank is asked for, so the memory keeps entries in order
-
-    def settings(self) -> tuple[float, float]:
-        """The two numbers that the compiled functions get of the options."""
-        return 0.0, 0.0
-
-    def named(self, ranks: Doubles, writes: int, capacity: int) -> dict[str, Doubles]:
-        """The ranks under the name and in the unit of the paper."""
-        raise NotImplementedError
+    def show(self, numbers: Numbers, writes: int, capacity: int) -> dict[str, Doubles]:
+        """The numbers of a table's entries as `memory.entries` shows them; `writes` found the table full."""
+        return {name: numbers[name] for name in self.numbers}

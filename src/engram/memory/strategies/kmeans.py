@@ -2,39 +2,32 @@
 
 from dataclasses import dataclass
 
-from engram.compiling import compiled
-from engram.memory.strategies.base import BuiltIn, Decision, Write, blend
-from engram.typing import Doubles
+from engram.memory.strategies.base import Numbers, Write
+from engram.memory.strategies.compiled import CompiledStrategy
+from engram.memory.strategies.decisions import Decision, blend
 
 
 @dataclass(frozen=True)
-class KMeans(BuiltIn):
+class KMeans(CompiledStrategy):
     """c ← (n c + s)/(n + 1), Q ← (n Q + R)/(n + 1), n ← n + 1."""
 
     name = "kmeans"
-    code = 3
-    needs_nearest = True
+    numbers = ("n",)  # states in each cluster
+    needs_nearest = "full"
     clusters = True
-    ordered = False
 
-    def named(self, ranks: Doubles, writes: int, capacity: int) -> dict[str, Doubles]:
-        """`n`: the states in each cluster."""
-        return {"n": ranks}
+    def when_full(self, write: Write, numbers: Numbers) -> Decision:
+        """c + (s − c)/(n + 1) is (n c + s)/(n + 1)."""
+        return blend(write.nearest, 1 / (numbers["n"][write.nearest] + 1))
 
+    def stored(self, slot: int, write: Write, numbers: Numbers) -> None:
+        """n ← 1."""
+        numbers["n"][slot] = 1
 
-@compiled
-def stored(write: Write, settings: tuple[float, float]) -> float:
-    """n = 1."""
-    return 1.0
+    def met_again(self, slot: int, write: Write, numbers: Numbers) -> None:
+        """n ← n + 1."""
+        numbers["n"][slot] += 1
 
-
-@compiled
-def renewed(rank: float, value: float, write: Write, settings: tuple[float, float]) -> float:
-    """n ← n + 1."""
-    return rank + 1
-
-
-@compiled
-def when_full(write: Write, settings: tuple[float, float]) -> Decision:
-    """c + (s − c)/(n + 1) is (n c + s)/(n + 1)."""
-    return blend(write.nearest, 1 / (write.nearest_rank + 1))
+    def blended(self, slot: int, write: Write, numbers: Numbers) -> None:
+        """n ← n + 1."""
+        numbers["n"][slot] += 1

@@ -2,37 +2,32 @@
 
 from dataclasses import dataclass
 
-from engram.compiling import compiled
-from engram.memory.strategies.base import BuiltIn, Decision, Write, replace
-from engram.typing import Doubles
+from engram.memory.strategies.base import Numbers, Touch, Write
+from engram.memory.strategies.compiled import CompiledStrategy
+from engram.memory.strategies.decisions import Decision, replace
 
 
 @dataclass(frozen=True)
-class LeastRecentlyUsed(BuiltIn):
-    """argmin over the memory of the time of last use."""
+class LeastRecentlyUsed(CompiledStrategy):
+    """Replace argmin over the table of `last_used`, the tick at which an entry was last read or written."""
 
     name = "lru"
-    code = 0
-    touches = True
+    numbers = ("last_used",)
+    order = "last_used"
 
-    def named(self, ranks: Doubles, writes: int, capacity: int) -> dict[str, Doubles]:
-        """`last_used`: the tick at which an entry was last read or written."""
-        return {"last_used": ranks}
+    def when_full(self, write: Write, numbers: Numbers) -> Decision:
+        """Replace the least recently used."""
+        return replace(write.lowest)
 
+    def stored(self, slot: int, write: Write, numbers: Numbers) -> None:
+        """last_used ← now."""
+        numbers["last_used"][slot] = write.clock
 
-@compiled
-def stored(write: Write, settings: tuple[float, float]) -> float:
-    """Now."""
-    return float(write.clock)
+    def met_again(self, slot: int, write: Write, numbers: Numbers) -> None:
+        """last_used ← now."""
+        numbers["last_used"][slot] = write.clock
 
-
-@compiled
-def renewed(rank: float, value: float, write: Write, settings: tuple[float, float]) -> float:
-    """Now."""
-    return float(write.clock)
-
-
-@compiled
-def when_full(write: Write, settings: tuple[float, float]) -> Decision:
-    """Replace the least recently used."""
-    return replace(write.lowest)
+    def touched(self, touch: Touch, numbers: Numbers) -> None:
+        """last_used ← now, for every entry that was read."""
+        for slot in touch.slots:
+            numbers["last_used"][slot] = touch.clock

@@ -2,36 +2,36 @@
 
 from dataclasses import dataclass
 
-from engram.compiling import compiled
-from engram.memory.strategies.base import BuiltIn, Decision, Write, replace
+from engram.memory.strategies.base import Numbers, Write
+from engram.memory.strategies.compiled import CompiledStrategy
+from engram.memory.strategies.decisions import Decision, replace
 from engram.typing import Doubles
 
 
 @dataclass(frozen=True)
-class MaximiseRewards(BuiltIn):
-    """argmin over the memory of R."""
+class MaximiseRewards(CompiledStrategy):
+    """Replace argmin over the table of R, the stored value."""
 
     name = "rew"
-    code = 1
+    numbers = ("value",)
+    order = "value"
 
-    def named(self, ranks: Doubles, writes: int, capacity: int) -> dict[str, Doubles]:
-        """Nothing beyond the values themselves."""
+    def when_full(self, write: Write, numbers: Numbers) -> Decision:
+        """Replace the lowest, even by a lower one."""
+        return replace(write.lowest)
+
+    def stored(self, slot: int, write: Write, numbers: Numbers) -> None:
+        """value ← R."""
+        numbers["value"][slot] = write.entry_value
+
+    def met_again(self, slot: int, write: Write, numbers: Numbers) -> None:
+        """value ← the value that the entry has now."""
+        numbers["value"][slot] = write.entry_value
+
+    def adjusted(self, slot: int, value: float, numbers: Numbers) -> None:
+        """value ← the value that an optimiser gave the entry."""
+        numbers["value"][slot] = value
+
+    def show(self, numbers: Numbers, writes: int, capacity: int) -> dict[str, Doubles]:
+        """Nothing beyond the values, which are shown anyway."""
         return {}
-
-
-@compiled
-def stored(write: Write, settings: tuple[float, float]) -> float:
-    """R."""
-    return write.value
-
-
-@compiled
-def renewed(rank: float, value: float, write: Write, settings: tuple[float, float]) -> float:
-    """The value that the entry has now."""
-    return value
-
-
-@compiled
-def when_full(write: Write, settings: tuple[float, float]) -> Decision:
-    """Replace the lowest, even by a lower one."""
-    return replace(write.lowest)

@@ -2,37 +2,28 @@
 
 from dataclasses import dataclass
 
-from engram.compiling import compiled
-from engram.memory.strategies.base import BuiltIn, Decision, Write, replace
-from engram.typing import Doubles
+from engram.memory.strategies.base import Numbers, Write
+from engram.memory.strategies.compiled import CompiledStrategy
+from engram.memory.strategies.decisions import Decision, replace
 
 
 @dataclass(frozen=True)
-class MaximiseSurprise(BuiltIn):
-    """argmin over the memory of |R − Q(s, a)|."""
+class MaximiseSurprise(CompiledStrategy):
+    """Replace argmin over the table of `surprise`, |R − Q(s, a)| at the entry's last write."""
 
     name = "sur"
-    code = 2
+    numbers = ("surprise",)
+    order = "surprise"
     needs_estimate = True
 
-    def named(self, ranks: Doubles, writes: int, capacity: int) -> dict[str, Doubles]:
-        """`surprise`: |R − Q(s, a)| at the last write."""
-        return {"surprise": ranks}
+    def when_full(self, write: Write, numbers: Numbers) -> Decision:
+        """Replace the least surprising."""
+        return replace(write.lowest)
 
+    def stored(self, slot: int, write: Write, numbers: Numbers) -> None:
+        """surprise ← |R − Q(s, a)|."""
+        numbers["surprise"][slot] = abs(write.value - write.estimate)
 
-@compiled
-def stored(write: Write, settings: tuple[float, float]) -> float:
-    """|R − Q(s, a)|."""
-    return abs(write.value - write.estimate)
-
-
-@compiled
-def renewed(rank: float, value: float, write: Write, settings: tuple[float, float]) -> float:
-    """|R − Q(s, a)|."""
-    return abs(write.value - write.estimate)
-
-
-@compiled
-def when_full(write: Write, settings: tuple[float, float]) -> Decision:
-    """Replace the least surprising."""
-    return replace(write.lowest)
+    def met_again(self, slot: int, write: Write, numbers: Numbers) -> None:
+        """surprise ← |R − Q(s, a)|."""
+        numbers["surprise"][slot] = abs(write.value - write.estimate)

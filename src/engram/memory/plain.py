@@ -1,0 +1,163 @@
+"""Writing and touching with a strategy in plain Python: it is asked and told about one state at a time."""
+
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from engram.errors import InvalidInputError
+from engram.memory import hash_index
+from engram.memory.read import Reading, find_neighbours, weighted_mean
+from engram.memory.strategies.base import Need, Neighbourhood, Numbers, Strategy, Touch, Write
+from engram.memory.strategies.decisions import APPEND, BLEND, DISCARD, REPLACE, Decision
+from engram.memory.tables import Tables, clear_numbers, merge, sketch_of, store, update
+from engram.typing import Doubles, Floats, Ints, Longs
+
+NAN = float("nan")
+
+
+def named_numbers(strategy: Strategy, tables: Tables, action: int) -> dict[str, Doubles]:
+    """One table's numbers by name, to be written to: [size] for those of entries, [1] for the table's own."""
+    size = tables.size[action]
+    numbers = {name: tables.columns[action, i, :size] for i, name in enumerate(strategy.column_names())}
+    for name in set(strategy.numbers) - set(numbers):
+        numbers[name] = tables.ranks[action, :size]
+    own = {name: tables.own[action, i : i + 1] for i, name in enumerate(strategy.table_numbers)}
+    return {name: numbers[name] for name in strategy.numbers} | own
+
+
+def write_one(
+    strategy: Strategy,
+    tables: Tables,
+    action: int,
+    key: Floats,
+    value: float,
+    state: np.uint64,
+    episode_return: float,
+    step: float,
+    reading: Reading,
+) -> None:
+    """Write one state: update its entry in place, or do what the strategy decides."""
+    tables.clock[0] += 1
+    find = hash_index.find_lowest if strategy.clusters else hash_index.find
+    match = int(find(tables.buckets[action], tables.states[action], state))
+    full = bool(tables.size[action] == tables.values.shape[1])
+    updated = match >= 0 and not (strategy.clusters and full)
+    write = describe(strategy, tables, action, key, value, episode_return, match, updated, reading)
+    if updated:
+        update(tables, action, match, key, value, step)
+        strategy.met_again(match, *_after(strategy, tables, action, match, write))
+    else:
+        kind, place, weight = checked(strategy, strategy.decide(write, named_numbers(strategy, tables, action)), write)
+        slot = write.size if kind == APPEND else int(place)
+        if kind == BLEND:
+            merge(tables, action, slot, key, value, weight)
+            strategy.blended(slot, *_after(strategy, tables, action, slot, write))
+        elif kind != DISCARD:
+            store(tables, action, slot, key, value, state)
+            clear_numbers(tables, action, slot, False, kind == APPEND)
+            strategy.stored(slot, *_after(strategy, tables, action, slot, write))
+    if full:
+        tables.writes[action] += 1
+
+
+def _after(strategy: Strategy, tables: Tables, action: int, slot: int, write: Write) -> tuple[Write, Numbers]:
+    """What a strategy is told after a write: the write with the entry's value, and the table's numbers."""
+    told = write._replace(entry_value=float(tables.values[action, slot]))
+    return told, named_numbers(strategy, tables, action)
+
+
+def describe(
+    strategy: Strategy,
+    tables: Tables,
+    action: int,
+    key: Floats,
+    value: float,
+    episode_return: float,
+    match: int,
+    updated: bool,
+    reading: Reading,
+) -> Write:
+    """What a strategy is told of a state before it is written."""
+    values, size = tables.values[action], int(tables.size[action])
+    full = size == len(values)
+    near = _nearest(tables, action, key, min(reading.neighbours, size)) if _searches(strategy, full, updated) else None
+    nearest, distance, nearest_value, estimate = -1, NAN, NAN, NAN
+    if near is not None and len(near.slots) and asks(strategy.needs_nearest, full):
+        nearest, distance, nearest_value = int(near.slots[0]), float(near.distances[0]), float(near.values[0])
+    if asks(strategy.needs_estimate, full):
+        if updated:
+            estimate = float(values[match])
+        elif near is not None:
+            slots = near.slots.astype(np.int32)
+            estimate = float(weighted_mean(values, near.distances, slots, len(slots), reading))
+    neighbours: Any = None
+    if strategy.needs_neighbours:
+        nothing = Neighbourhood(np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.float32))
+        neighbours = near if near is not None and asks(strategy.needs_neighbours, full) else nothing
+    lowest = -1
+    if strategy.order and size:
+        lowest = int(np.argmin(named_numbers(strategy, tables, action)[strategy.order]))
+    return Write(
+        size,
+        len(values),
+        int(tables.clock[0]),
+        int(tables.writes[action]),
+        value,
+        episode_return,
+        match,
+        estimate,
+        nearest,
+        distance,
+        nearest_value,
+        neighbours,
+        lowest,
+        NAN,
+    )
+
+
+def asks(need: Need, full: bool) -> bool:
+    """Whether a need is there: always, never, or only when the table is full."""
+    return full if need == "full" else bool(need)
+
+
+def _searches(strategy: Strategy, full: bool, updated: bool) -> bool:
+    """Whether the nearest entries must be found before a write."""
+    estimates = asks(strategy.needs_estimate, full) and not updated
+    return estimates or asks(strategy.needs_nearest, full) or asks(strategy.needs_neighbours, full)
+
+
+def _nearest(tables: Tables, action: int, key: Floats, wanted: int) -> Neighbourhood:
+    """The nearest entries of one table."""
+    slots, distances = np.empty((1, wanted), np.int32), np.empty((1, wanted), np.float32)
+    if wanted:
+        size, capacity = int(tables.size[action]), tables.values.shape[1]
+        find_neighbours(tables.keys, sketch_of(tables), action, size, capacity, key[None], distances, slots)
+    return Neighbourhood(slots[0].astype(np.int64), distances[0], tables.values[action][slots[0]])
+
+
+def checked(strategy: Strategy, decision: Any, write: Write) -> Decision:
+    """What a strategy decided, if it can be carried out."""
+    if isinstance(decision, Decision):
+        kind, slot, weight = decision
+        if (kind == APPEND and write.size < write.capacity) or kind == DISCARD:
+            return decision
+        inside = isinstance(slot, int | np.integer) and 0 <= slot < write.size
+        if kind in (REPLACE, BLEND) and inside and isfinite(weight) and 0 <= weight <= 1:
+            return decision
+    raise InvalidInputError(
+        f"{strategy.name}.decide must answer append() while there is room, replace(slot) or blend(slot, weight) "
+        f"with a slot from 0 to {write.size - 1} and a weight from 0 to 1, or discard(), got {decision!r}"
+    )
+
+
+def touch_rows(
+    strategy: Strategy, tables: Tables, actions: Longs, slots: Ints, distances: Floats, found: Longs, rows: int
+) -> None:
+    """Tell a strategy of entries that were looked up; each query has `rows` rows and is one tick of the clock."""
+    for r, action in enumerate(actions.tolist()):
+        if r % rows == 0:
+            tables.clock[0] += 1
+        count = found[r]
+        touch = Touch(slots[r, :count].astype(np.int64), distances[r, :count], int(tables.clock[0]))
+        strategy.touched(touch, named_numbers(strategy, tables, action))
