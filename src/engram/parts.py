@@ -247,4 +247,6 @@ def parse_value(text: str, hint: Any, what: str) -> Any:
 
 def default_of(option: Field[Any]) -> Any:
     """The default of a dataclass's field, or MISSING."""
-    return option.default_factory() if option.default_factory is not MISSING else option.default
+    factory: Any = option.default_factory
+    no_factory = isinstance(factory, type(MISSING))  # not `is`: a class that was sent to a cluster has a copy of it
+    return option.default if no_factory else factory()
