@@ -41,6 +41,13 @@ class Case:
 
 CASES = {
     "encoder": Case("parts.md", "Rounded", 15, ("--encoder", "own_parts:Rounded:digits=2")),
+    "compiled strategy": Case(
+        "strategies.md",
+        "BestEpisodes",
+        40,
+        ("--strategy", "own_parts:BestEpisodes:margin=5.0"),
+        study=("--agents", "mfec", "--strategies", "own_parts:BestEpisodes:margin=5.0"),
+    ),
     "exploration": Case("parts.md", "Sometimes", 10, ("--exploration", "own_parts:Sometimes:chance=0.2")),
     "agent": Case(
         "parts.md",
@@ -121,8 +128,9 @@ def test_it_is_evaluated_studied_and_reported(case: Case, capsys: pytest.Capture
     assert main(["eval", "run", "--episodes", "2"]) == 2
     assert f"engram eval run {' '.join(case.options)}" in " ".join(capsys.readouterr().err.split())
     assert main(["eval", "run", "--episodes", "2", *case.options]) == 0
-    given = [] if case.options[0] == "--agent" else list(case.options)
-    sizes = ["--sizes", "20", "--strategies", "lru"] if case.agent == "mfec" else []
+    given = [] if case.options[0] in ("--agent", "--strategy") else list(case.options)
+    sizes = ["--sizes", "20"] if case.agent == "mfec" else []
+    sizes += ["--strategies", "lru"] if sizes and "--strategies" not in case.study else []
     words = ["study", "cartpole", *case.study, *given, *sizes, "--seeds", "2", "--steps", "1000", "--jobs", "2"]
     assert main([*words, "--evaluation-episodes", "2", "--out", "study"]) == 0
     results = list(Path("study").glob("*/result.json"))
