@@ -11,7 +11,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import tyro
 from rich.console import Console
@@ -21,10 +20,12 @@ from engram import checks
 from engram.agents.mfec import MFEC, MFECConfig
 from engram.errors import EngramError, Interrupted
 from engram.files.disk import write_atomically
+from engram.lab.cell import strategy_name
+from engram.lab.labels import strategy_label
 from engram.lab.pages import page
 from engram.lab.pages.canvas import save
 from engram.lab.pages.curves import BAND, Curve, learning_curves
-from engram.lab.pages.style import label, looks
+from engram.lab.pages.style import looks
 from engram.lab.runner import run_all
 from engram.lab.scores import Scores, in_words
 from engram.lab.watch import Watch
@@ -59,7 +60,7 @@ class Demo:
             for strategy in STRATEGIES:
                 settings = MFECConfig(strategy=strategy, capacity=self.capacity, seed=seed)
                 run = Run(MFEC, ENV, settings, self.steps, EVALUATION_INTERVAL_STEPS)
-                runs.setdefault(strategy_label(run), []).append(run)
+                runs.setdefault(strategy_label(strategy_of(run)), []).append(run)
         return runs
 
     def command(self) -> str:
@@ -69,14 +70,9 @@ class Demo:
         return shlex.join(["python", "examples/demo.py", *words])
 
 
-def strategy_of(run: Run) -> Mapping[str, Any]:
-    """A run's strategy as its config tells it."""
-    return dict(run.settings.to_json()["strategy"])
-
-
-def strategy_label(run: Run) -> str:
-    """The strategy's name in tables and figures."""
-    return label(strategy_of(run))
+def strategy_of(run: Run) -> str:
+    """The name of a run's strategy."""
+    return strategy_name(run.settings.to_json()["strategy"])
 
 
 def row(scores: Scores) -> tuple[str, ...]:

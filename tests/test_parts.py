@@ -9,9 +9,11 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from engram.encoders import ENCODERS, Encoder, Projection
+from engram.encoders import ENCODERS, Encoder
+from engram.encoders.projection import Projection
 from engram.errors import InvalidInputError
-from engram.exploration import EXPLORATIONS, EpsilonGreedy, Exploration, View
+from engram.exploration import EXPLORATIONS, Exploration, View
+from engram.exploration.epsilon_greedy import EpsilonGreedy
 from engram.memory.strategies import STRATEGIES
 from engram.networks import NETWORKS
 from engram.parts import Family, parse_value
@@ -73,7 +75,7 @@ def test_options_are_typed_by_the_dataclass_and_shown_in_the_spec() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("projektion", "unknown encoder 'projektion'; did you mean 'projection'.*built in: identity, projection"),
+        ("projektion", "unknown encoder 'projektion'; did you mean 'projection'.*built in: dct, frozen, identity"),
         ("projection:sise=3", "projection has no option 'sise'; did you mean 'size'"),
         ("projection:size=three", "size must be int, got 'three'"),
         ("projection:size", "expected option=value, got 'size'"),

@@ -9,10 +9,13 @@ description. One of the user's own cannot: reading a file never imports a module
 
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import deepcopy
-from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from types import NoneType, UnionType
 from typing import (
     Any,
@@ -32,7 +35,7 @@ from typing import (
 import numpy as np
 
 from engram import checks
-from engram.errors import InvalidInputError
+from engram.errors import InvalidInputError, MissingExtraError
 from engram.sources import source_digest
 
 PartType = TypeVar("PartType", bound="Part")
@@ -78,11 +81,11 @@ class Part:
         """The part as it is named on a command line."""
         kind = type(self)
         mine: tuple[Field[Any], ...] = fields(cast(Any, self)) if is_dataclass(self) else ()
-        values = {field.name: getattr(self, field.name) for field in mine}
+        values = {each.name: getattr(self, each.name) for each in mine}
         chosen = [
-            f"{field.name}={'none' if values[field.name] is None else values[field.name]}"
-            for field in mine
-            if values[field.name] != default_of(field)
+            f"{each.name}={'none' if values[each.name] is None else values[each.name]}"
+            for each in mine
+            if values[each.name] != default_of(each)
         ]
         head = self.name if self.is_built_in else f"{kind.__module__}:{kind.__qualname__}"
         return f"{head}:{','.join(chosen)}" if chosen else head
@@ -101,12 +104,27 @@ class Part:
 
 @dataclass(frozen=True)
 class Family(Generic[PartType]):
-    """A kind of part: what it is called, its base class, and the built-in ones by name."""
+    """A kind of part: what it is called, its base class, and the package whose files are the built-in ones."""
 
     word: str  # "strategy"
     base: type[PartType]
-    built_in: Mapping[str, type[PartType] | str]  # name → class, or `module:Class` where importing it needs an extra
-    aliases: Mapping[str, str]
+    package: str  # every part that is defined in one of its files is built in: there is no list to keep
+    aliases: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def built_in(self) -> dict[str, type[PartType]]:
+        """The built-in parts by name."""
+        found: dict[str, type[PartType]] = {}
+        for file in iter_modules(import_module(self.package).__path__):
+            with suppress(MissingExtraError):  # parts can always be imported; what they need to work may be missing
+                module = import_module(f"{self.package}.{file.name}")
+                found |= {kind.name: kind for kind in vars(module).values() if self._is_built_in(kind, module.__name__)}
+        return found
+
+    def _is_built_in(self, kind: Any, module: str) -> bool:
+        """Whether a member of a module is a part with a name of its own that is defined there."""
+        part = isinstance(kind, type) and issubclass(kind, self.base) and kind.__module__ == module
+        return part and kind.name != kind.__name__
 
     def find(self, spec: Any) -> PartType:
         """A part from an object, from `name[:option=value,…]` or from `module:Class[:option=value,…]`."""
@@ -119,21 +137,13 @@ class Family(Generic[PartType]):
         first, _, rest = spec.partition(":")
         name = self.aliases.get(first.lower(), first)
         if name in self.built_in:
-            return make_from_options(self.built_in_class(name), rest, spec)
+            return make_from_options(self.built_in[name], rest, spec)
         second, _, options = rest.partition(":")
         if not second.isidentifier():
             raise InvalidInputError(
                 f"unknown {self.word} {first!r}; {checks.nearest(first.lower(), self.built_in)}{self._choices()}"
             )
         return make_from_options(import_class(first, second, self.base, spec), options, spec)
-
-    def built_in_class(self, name: str) -> type[PartType]:
-        """The class of a built-in part."""
-        found = self.built_in[name]
-        if isinstance(found, str):
-            module, _, attribute = found.partition(":")
-            found = cast(type[PartType], getattr(import_module(module), attribute))
-        return found
 
     def restore(self, described: dict[str, Any], given: Any = None) -> PartType:
         """The part that a file describes. One of the user's own is never loaded from a file: it must be given."""
@@ -148,7 +158,7 @@ class Family(Generic[PartType]):
             if described.get("name") not in self.built_in:
                 raise InvalidInputError(f"unknown {self.word} {described.get('name')!r}; {self._choices()}")
             options = {name: value for name, value in described.items() if name != "name"}
-            return make(self.built_in_class(described["name"]), options, str(described))
+            return make(self.built_in[described["name"]], options, str(described))
         if part.describe() != described:
             raise InvalidInputError(
                 f"the {self.word} {part.name!r} that was given is not the one that was used before: its source or its "
@@ -211,7 +221,7 @@ def option_types(kind: type[Part]) -> dict[str, Any]:
     """The options of a part and their types."""
     whole: Any = kind
     hints = get_type_hints(kind)
-    return {field.name: hints[field.name] for field in fields(whole) if field.init} if is_dataclass(whole) else {}
+    return {each.name: hints[each.name] for each in fields(whole) if each.init} if is_dataclass(whole) else {}
 
 
 def parse_value(text: str, hint: Any, what: str) -> Any:
@@ -235,6 +245,8 @@ def parse_value(text: str, hint: Any, what: str) -> Any:
     raise InvalidInputError(f"{what} must be {expected}, got {text!r}")
 
 
-def default_of(field: Field[Any]) -> Any:
+def default_of(option: Field[Any]) -> Any:
     """The default of a dataclass's field, or MISSING."""
-    return field.default_factory() if field.default_factory is not MISSING else field.default
+    factory: Any = option.default_factory
+    no_factory = isinstance(factory, type(MISSING))  # not `is`: a class that was sent to a cluster has a copy of it
+    return option.default if no_factory else factory()

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,7 @@ def test_a_strategy_of_the_users_own(
     words = ["--strategies", "lru", "my_strategies:Oldest", "--seeds", "2", "--steps", "600"]
     assert study(tmp_path / "out", *words) == 0
     frame = Results.read(tmp_path / "out").runs
-    assert sorted(set(frame["strategy"])) == ["LRU", "Oldest"]
+    assert sorted(set(frame["strategy"])) == ["Oldest", "lru"]
     assert "Oldest" in capsys.readouterr().out
 
 
@@ -82,7 +83,7 @@ def test_a_strategy_of_the_users_own(
     [
         (["study", "cartpoles"], "study must be one of"),
         (["study", "cartpole", "--strategies", "nowhere:Oldest"], "cannot import 'nowhere:Oldest'"),
-        (["study", "cartpole", "--strategies", "pathlib:Path"], "does not derive from engram.memory.strategies"),
+        (["study", "cartpole", "--strategies", "pathlib:Path"], "'pathlib:Path' does not derive from"),
         (["study", "cartpole", "--strategies", "dmk"], "did you mean 'dkm'"),
         (["study", "cartpole", "--seeds", "none"], "seeds must be how many"),
         (["study", "cartpole", "--jobs", "0"], "jobs must be at least 1"),
@@ -136,3 +137,73 @@ def test_a_folder_to_reuse_must_be_there(tmp_path: Path, capsys: pytest.CaptureF
 def test_a_device_that_is_not_there_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert study(tmp_path, "--seeds", "1", "--device", "cuda") == 2
     assert capsys.readouterr().err.count("PyTorch sees no GPU") == 1
+
+
+AGENT = '''
+from engram.agents.mfec import MFEC
+
+
+class Mine(MFEC):
+    """An agent of the user's own."""
+'''
+
+STUDY_FILE = """
+title = "Mine"
+agent = ["mfec", "my_agents:Mine"]
+env = "CartPole-v1"
+steps = 600
+seeds = 2
+strategies = ["lru", "my_strategies:Oldest"]
+sizes = [20, 30]
+evaluation = { interval_steps = 200, episodes = 2 }
+"""
+
+
+@pytest.fixture
+def own_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of the user's own with an agent and a strategy, which is the current one."""
+    (tmp_path / "my_strategies.py").write_text(OWN)
+    (tmp_path / "my_agents.py").write_text(AGENT)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield tmp_path
+    for name in ("my_strategies", "my_agents"):  # so that the next test imports its own
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.usefixtures("own_files")
+def test_an_agent_of_the_users_own_beside_the_studys(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--seeds", "2", "--steps", "600", "--sizes", "20", "--strategies", "lru", "my_strategies:Oldest"]
+    agents = ["--agents", "mfec", "my_agents:Mine"]
+    assert main(["study", "cartpole", *agents, *words, "--jobs", "2", "--out", "out"]) == 0
+    assert "Mine" in capsys.readouterr().out
+    assert set(Results.read(Path("out")).runs["agent"]) == {"mfec", "Mine"}
+    assert main(["report", "out"]) == 0
+    page = Path("out/README.md").read_text()
+    assert "**Mine after 600 training steps" in page
+    assert "| Oldest |" in page
+
+
+def test_a_study_file_and_its_report(own_files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From another folder than the file's, whose modules are found all the same; the report imports none of them."""
+    (own_files / "mine.toml").write_text(STUDY_FILE)
+    (own_files / "elsewhere").mkdir()
+    monkeypatch.chdir(own_files / "elsewhere")
+    assert main(["study", "../mine.toml", "--jobs", "2"]) == 0
+    results = Results.read(Path("runs/mine"))
+    assert (results.title, len(results.declared), results.missing) == ("Mine", 2 * 2 * 2 * 2, [])
+    for file in own_files.glob("my_*.py"):
+        file.unlink()
+    command = [sys.executable, "-m", "engram.cli", "report", "runs/mine"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    page = Path("runs/mine/index.html").read_text()
+    assert "Mine after 600 training steps" in page
+    assert "paper" not in Path("runs/mine/README.md").read_text().replace("src/engram/paper", "")
+
+
+@pytest.mark.usefixtures("own_files")
+def test_a_study_file_with_a_name_of_engrams_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("cartpole.toml").write_text('agent = "mfec"\nenv = "CartPole-v1"\n')
+    assert main(["study", "cartpole.toml"]) == 2
+    assert "the name 'cartpole' is that of a study of Engram's" in " ".join(capsys.readouterr().err.split())

@@ -12,7 +12,10 @@ from hypothesis.extra.numpy import arrays
 from scipy.fft import dctn
 
 from engram import D3QN, MFEC, NEC, load
-from engram.encoders import DCT, Encoder, Identity, Scaled
+from engram.encoders import Encoder
+from engram.encoders.dct import DCT
+from engram.encoders.identity import Identity
+from engram.encoders.scaled import Scaled
 from engram.errors import InvalidInputError
 from engram.parts import Spaces
 from engram.typing import Array

@@ -11,10 +11,11 @@ from hypothesis.extra.numpy import arrays
 
 from engram import MFEC, load
 from engram.errors import InvalidInputError
-from engram.exploration import EXPLORATIONS, Boltzmann, EpsilonGreedy, Exploration, Mellowmax, Novelty, View
-from engram.exploration.boltzmann import softmax
-from engram.exploration.mellowmax import inverse_temperature, mellowmax
-from engram.exploration.novelty import bonus
+from engram.exploration import EXPLORATIONS, Exploration, View
+from engram.exploration.boltzmann import Boltzmann, softmax
+from engram.exploration.epsilon_greedy import EpsilonGreedy
+from engram.exploration.mellowmax import Mellowmax, inverse_temperature, mellowmax
+from engram.exploration.novelty import Novelty, bonus
 from engram.typing import Floats
 from tests.conftest import Corridor
 

@@ -27,9 +27,12 @@ from engram.runs.run import Run
 FILES = ("config.json", "progress.jsonl", "result.json", "model.safetensors")
 START_SECONDS = 120.0  # for Ray on a busy machine
 
-STRATEGY = """
+OWN = """
 from dataclasses import dataclass
 
+from engram.agents.mfec import MFEC, MFECConfig
+from engram.agents.common.settings import takes
+from engram.exploration import Exploration
 from engram.memory.strategies import Decision, Numbers, Strategy, Write, replace
 
 
@@ -43,6 +46,28 @@ class RoundRobin(Strategy):
 
     def when_full(self, write: Write, numbers: Numbers) -> Decision:
         return replace(slot_at(self.stride * write.writes, write.capacity))
+
+
+@dataclass(frozen=True)
+class Sometimes(Exploration):
+    epsilon: float = 0.2
+
+    def choose(self, step, generator, view):
+        explores = generator.random() < self.epsilon
+        return int(generator.integers(view.actions)) if explores else view.greedy(generator)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnConfig(MFECConfig):
+    more: int = 1
+
+
+class OwnAgent(MFEC):
+    Config = OwnConfig
+
+    @takes(OwnConfig)
+    def __init__(self, env, config):
+        self._begin(env, config)
 """
 
 
@@ -163,20 +188,23 @@ def test_a_run_that_fails_is_reported_when_the_others_are_done(cluster: Machines
 
 
 @pytest.mark.slow
-def test_a_strategy_in_a_file_that_the_nodes_do_not_have(
+def test_parts_and_agents_in_a_file_that_the_nodes_do_not_have(
     cluster: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "mine" / "round_robin.py"
+    file = tmp_path / "mine" / "own_parts.py"
     file.parent.mkdir()
-    file.write_text(STRATEGY)
+    file.write_text(OWN)
     monkeypatch.syspath_prepend(file.parent)
-    runs = [run_of(importlib.import_module("round_robin").RoundRobin(), seed) for seed in (0, 1)]
+    own = importlib.import_module("own_parts")
+    settings = {"capacity": 20, "exploration": "own_parts:Sometimes:epsilon=0.3"}
+    mine = Run(own.OwnAgent, "CartPole-v1", own.OwnConfig(**settings), 600, 200, 2)
+    runs = [run_of(own.RoundRobin()), run_of("own_parts:RoundRobin:stride=2", seed=1), mine]
     here = run_all(runs, tmp_path / "here", jobs=2)
     file.unlink()
     try:
         assert run_all(runs, tmp_path / "there", executor=at(cluster.address)) == here
     finally:
-        del sys.modules["round_robin"]
+        del sys.modules["own_parts"]
     assert contents(tmp_path / "there") == contents(tmp_path / "here")
     assert len(contents(tmp_path / "there")) == len(runs) * len(FILES)
 

@@ -1,88 +1,91 @@
-"""Studies as data: what they consist of, and how a part is chosen."""
+"""Studies as data: their runs, and how a part of them is chosen."""
 
-from collections import Counter
+from dataclasses import dataclass
 
 import pytest
 
+from engram.agents.mfec import MFEC, MFECConfig
 from engram.errors import InvalidInputError
-from engram.lab.grid import parse_seeds
-from engram.memory.strategies import Strategy, get_strategy
-from engram.paper.studies import PAPER, STUDIES
+from engram.lab.grid import Grid, Study, parse_seeds
 
-CLASSIC_SIZES = (50, 100, 150, 500, 1000, 3000, 5000, 10_000)
-
-
-@pytest.mark.parametrize(
-    ("name", "runs"),
-    [("cartpole", 405), ("acrobot", 305), ("openroom", 405), ("fourroom", 405), ("atari", 135), ("forgetting", 1280)],
+STUDY = Study(
+    "small",
+    "A small study",
+    (
+        Grid("mfec", "CartPole-v1", 1_000, range(3), ("lru", "dkm"), (20, 50), {"neighbours": 5}),
+        Grid("d3qn", "CartPole-v1", 2_000, range(3)),
+        Grid("mfec", "engram/OpenRoom-v0", 1_000, range(3), ("lru", "dkm"), (20, 50)),
+        Grid("mfec", "CartPole-v1", 1_000, range(3), ("lru",), (20,), {"kernel": "mean"}, variant="mean kernel"),
+    ),
 )
-def test_studies_have_as_many_runs_as_the_protocol_says(name: str, runs: int) -> None:
-    assert len({run.id for run in STUDIES[name].runs()}) == runs
 
 
-def test_cartpole_is_the_papers_first_table() -> None:
-    runs = STUDIES["cartpole"].runs()
-    assert {run.env for run in runs} == {"CartPole-v1"}
-    assert {(run.agent.name, run.steps) for run in runs} == {("mfec", 15_000), ("nec", 20_000), ("d3qn", 20_000)}
-    cells = {(run.settings.strategy, run.settings.capacity) for run in runs if run.agent.name == "nec"}  # type: ignore[attr-defined]
-    assert cells == {(strategy, size) for strategy in PAPER for size in CLASSIC_SIZES}
-    assert {run.settings.seed for run in runs} == {0, 1, 2, 3, 4}
-    assert {(run.evaluation_interval_steps, run.evaluation_episodes) for run in runs} == {(500, 10)}
+@dataclass(frozen=True, kw_only=True)
+class OwnConfig(MFECConfig):
+    """Settings of an agent of the user's own."""
+
+    greed: float = 0.5
 
 
-def test_atari_gives_nec_with_the_larger_memory_fewer_steps() -> None:
-    runs = STUDIES["atari"].runs()
-    steps = {(run.agent.name, getattr(run.settings, "capacity", None)): run.steps for run in runs}
-    assert steps == {
-        ("mfec", 10_000): 5_000_000,
-        ("mfec", 100_000): 5_000_000,
-        ("nec", 10_000): 5_000_000,
-        ("nec", 100_000): 3_500_000,
-        ("d3qn", None): 5_000_000,
+class Own(MFEC):
+    """An agent of the user's own."""
+
+    Config = OwnConfig
+
+
+def places(study: Study) -> set[tuple[str, str, object, object]]:
+    """The agent, the environment, the strategy and the size of every run."""
+    return {
+        (run.agent.name, run.env, getattr(run.settings, "strategy", None), getattr(run.settings, "capacity", None))
+        for run in study.runs()
     }
-    assert {run.evaluation_interval_steps for run in runs} == {50_000}
-    assert len({run.env for run in runs}) == 5
+
+
+def test_a_study_has_every_combination_once() -> None:
+    runs = STUDY.runs()
+    assert len(runs) == len({run.id for run in runs}) == 3 * (4 + 1 + 4 + 1)
+    assert ("d3qn", "CartPole-v1", None, None) in places(STUDY)
+    assert {run.settings.neighbours for run in STUDY.grids[0].runs()} == {5}  # type: ignore[attr-defined]
+    assert set(STUDY.variants().values()) == {"mean kernel"}
+    assert STUDY.envs == ["CartPole-v1", "engram/OpenRoom-v0"]
+    assert STUDY.agents == ["mfec", "d3qn"]
 
 
 def test_only_what_is_asked_for() -> None:
-    chosen = STUDIES["cartpole"].only(agents=["mfec"], strategies=["dkm", "fading"], sizes=[7], seeds=[3, 9], steps=100)
-    runs = chosen.runs()
-    assert len(runs) == 4
+    runs = STUDY.only(agents=["mfec"], strategies=["dkm", "fading"], sizes=[7], seeds=[3, 9], steps=100).runs()
     assert {(run.agent.name, run.steps, run.settings.capacity) for run in runs} == {("mfec", 100, 7)}  # type: ignore[attr-defined]
+    assert {run.settings.seed for run in runs} == {3, 9}
+    assert {run.env for run in STUDY.only(games=["open_room"]).runs()} == {"engram/OpenRoom-v0"}
     with pytest.raises(InvalidInputError, match="agents must be one of"):
-        STUDIES["cartpole"].only(agents=["dqn"])
+        STUDY.only(agents=["dqn"])
+    with pytest.raises(InvalidInputError, match="games must be one of"):
+        STUDY.only(games=["pong"])
 
 
-def test_a_taste_is_part_of_the_whole() -> None:
-    for study in STUDIES.values():
-        whole = {run.id for run in study.runs()}
-        taste = {run.id for run in study.quick().runs()}
-        assert taste < whole
-        assert 4 * len(taste) <= len(whole) or study.name == "atari"
+def test_settings_are_added_to_those_of_the_grids() -> None:
+    first = STUDY.only(settings={"ties": "first"}).grids[0].runs()[0].settings
+    assert (first.neighbours, first.ties) == (5, "first")  # type: ignore[attr-defined]
 
 
-def test_the_open_study_changes_one_thing_at_a_time() -> None:
-    study = STUDIES["open"]
-    plain = [run for run in study.runs() if run.id not in study.variants()]
-    assert {run.id for run in plain} < {
-        run.id for name in ("cartpole", "acrobot", "openroom") for run in STUDIES[name].runs()
-    }
-    sizes = Counter(study.variants().values())
-    merged = sizes.pop("episodes merged as one")
-    assert list(sizes.values()) == [len(plain)] * 6
-    assert merged == sum(get_strategy(run.settings.strategy).clusters for run in plain)  # type: ignore[attr-defined]
-    assert len(study.runs()) == len(plain) + len(study.variants()) == 925
+def test_an_agent_of_the_users_own_gets_grids_like_those_of_the_studys() -> None:
+    added = STUDY.only(agents=["d3qn", Own])
+    assert added.agents == ["d3qn", "Own"]
+    own = [run for run in added.runs() if run.agent is Own]
+    assert len(own) == 2 * 2 * 2 * 3  # environments, strategies, sizes, seeds
+    assert all(isinstance(run.settings, OwnConfig) for run in own)
+    assert {run.settings.neighbours for run in own} == {MFECConfig().neighbours}  # type: ignore[attr-defined]
+    assert {run.steps for run in own} == {1_000}
+    assert STUDY.only(agents=[f"{__name__}:Own"]).agents == ["Own"]
 
 
-def test_only_strategies_that_merge_are_asked_to_merge_otherwise() -> None:
-    """Whatever strategies are chosen, a choice that they do not have is not asked of them."""
+def test_a_grid_without_strategies_or_sizes_has_the_agents_defaults() -> None:
+    (run,) = Grid("mfec", "CartPole-v1", 1_000, (0,)).runs()
+    assert run.settings == MFECConfig()
+    assert len(Grid("mfec", "CartPole-v1", 1_000, (0,), sizes=(20, 50)).runs()) == 2
 
-    class Merging(Strategy):
-        clusters = True
 
-    study = STUDIES["open"].only(strategies=("lru", "fading", "km", Merging()), sizes=(9,), seeds=(0,))
-    asked = [run.settings.to_json() for run in study.runs() if run.settings.to_json()["merging"] == "episode"]
-    assert [settings["strategy"]["name"] for settings in asked] == ["fading", "kmeans"] * 3
+def test_a_quick_study_is_part_of_the_whole() -> None:
+    assert {run.id for run in STUDY.quick().runs()} < {run.id for run in STUDY.runs()}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from engram.agents.mfec import MFEC, MFECConfig
 from engram.errors import InvalidInputError
 from engram.lab.outcome import Begun, News, Outcome, StudyError
 from engram.lab.runner import run_all
-from engram.lab.workers import SPAWN, THREAD_SETTINGS, surroundings
+from engram.lab.workers import SPAWN, THREAD_SETTINGS, worker_environment
 from engram.runs.folder import RunFolder
 from engram.runs.run import Run
 
@@ -161,7 +161,7 @@ def test_workers_have_one_thread_and_this_process_its_own_settings(monkeypatch: 
     monkeypatch.setenv(THREAD_SETTINGS[0], "3")
     monkeypatch.delenv(THREAD_SETTINGS[1], raising=False)
     before = dict(os.environ)
-    with surroundings():
+    with worker_environment():
         inside = [os.environ[name] for name in THREAD_SETTINGS]
     assert inside == ["1"] * len(THREAD_SETTINGS)
     assert dict(os.environ) == before

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import permutations
 from math import inf, sqrt
 
 import numpy as np
@@ -22,6 +23,7 @@ from engram.lab.statistics import (
     improvement_interval,
     interquartile_mean,
     mean_interval,
+    permutation_test,
     pooled_difference,
     pooled_interquartile_mean,
     probability_of_improvement,
@@ -347,3 +349,32 @@ def test_without_scipy_the_extra_is_named() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert 'MissingExtraError: statistics need scipy: pip install "engram-rl[report]"' in done.stderr
+
+
+@given(st.lists(SCORE, min_size=2, max_size=3), st.lists(SCORE, min_size=2, max_size=3))
+def test_permutation_test_is_the_share_of_orders_with_as_large_a_gap(a: list[float], b: list[float]) -> None:
+    n = len(a)
+    gap = abs(np.mean(a) - np.mean(b))
+    orders = [np.array(order) for order in permutations([*a, *b])]
+    as_large = [abs(order[:n].mean() - order[n:].mean()) >= gap - 1e-6 for order in orders]
+    assert permutation_test(a, b) == pytest.approx(np.mean(as_large))
+
+
+def test_permutation_test_of_many_seeds_draws_the_same_divisions_every_time() -> None:
+    a, b, c = ([float(i + shift) for i in range(20)] for shift in (0, 6, 100))
+    p = permutation_test(a, b)
+    assert p == permutation_test(a, b)
+    assert 0.0005 < p < 0.01  # the t-test says 0.003
+    assert permutation_test(a, c) == pytest.approx(1 / 20_001)
+
+
+def test_rounding_does_not_undo_ties_of_a_permutation_test() -> None:
+    """Of these scores 10 of the 70 divisions have the gap of the one given; not all come out the same in floats."""
+    a, b = [500.4, 500.3, 500.3, 500.3], [500.4, 500.4, 500.5, 500.4]
+    tenths = [[round(10 * value) for value in group] for group in (a, b)]
+    assert permutation_test(a, b) == permutation_test(*tenths) == pytest.approx(8 / 70)
+
+
+def test_a_permutation_test_needs_two_scores_of_each() -> None:
+    with pytest.raises(InvalidInputError, match="needs two scores of each, got 1 and 3"):
+        permutation_test([1.0], [1.0, 2.0, 3.0])

@@ -11,8 +11,10 @@ import pytest
 from engram import D3QN, NEC, Network, load
 from engram.devices import torch
 from engram.errors import InvalidInputError
-from engram.networks import MLP, Convolutional, make_module
+from engram.networks import make_module
+from engram.networks.convolutional import Convolutional
 from engram.networks.layers import CompiledLayers
+from engram.networks.mlp import MLP
 
 
 @dataclass(frozen=True)

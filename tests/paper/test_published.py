@@ -3,25 +3,31 @@
 import pytest
 
 from engram.envs.atari import GAMES
-from engram.lab.evidence import Cell
-from engram.paper.published import FIVE, PAPER, RERUN
-from engram.paper.studies import STUDIES
-from tests.lab.pages.synthetic import cell_of, declared
+from engram.lab.cell import Cell
+from engram.paper.acrobot import published as acrobot
+from engram.paper.atari import published as atari
+from engram.paper.cartpole import published as cartpole
+from engram.paper.grids import FIVE
+from engram.paper.registry import STUDIES
+from tests.lab.pages.synthetic import declared
+
+PAPER = {**cartpole.PAPER.scores, **acrobot.PAPER.scores, **atari.PAPER.scores}
+RERUN = {**cartpole.RERUN.scores, **acrobot.RERUN.scores}
 
 CARTPOLE, ACROBOT = "CartPole-v1", "Acrobot-v1"
 SIZES = {CARTPOLE: (50, 100, 150, 500, 1000, 3000, 5000, 10_000), ACROBOT: (50, 150, 500, 1000, 5000, 10_000)}
 BOLD = {  # of Tables 1 and 2, in the order of the sizes
-    (CARTPOLE, "mfec"): "REW DkM DkM kM LRU kM kM kM",
-    (CARTPOLE, "nec"): "DkM DkM DkM DkM DkM kM kM kM",
-    (ACROBOT, "mfec"): "DkM DkM DkM DkM LRU LRU",
-    (ACROBOT, "nec"): "DkM DkM DkM DkM DkM DkM",
+    (CARTPOLE, "mfec"): "rew dkm dkm kmeans lru kmeans kmeans kmeans",
+    (CARTPOLE, "nec"): "dkm dkm dkm dkm dkm kmeans kmeans kmeans",
+    (ACROBOT, "mfec"): "dkm dkm dkm dkm lru lru",
+    (ACROBOT, "nec"): "dkm dkm dkm dkm dkm dkm",
 }
 BOLD_GAMES = {  # of Table 3: MFEC and NEC at 10⁴, MFEC and NEC at 10⁵
-    "engram/Bowling-v0": "DkM DkM LRU DkM",
-    "engram/MsPacman-v0": "DkM DkM LRU LRU",
-    "engram/Pong-v0": "DkM DkM LRU DkM",
-    "engram/SpaceInvaders-v0": "LRU LRU LRU LRU",
-    "engram/Qbert-v0": "DkM LRU LRU LRU",
+    "engram/Bowling-v0": "dkm dkm lru dkm",
+    "engram/MsPacman-v0": "dkm dkm lru lru",
+    "engram/Pong-v0": "dkm dkm lru dkm",
+    "engram/SpaceInvaders-v0": "lru lru lru lru",
+    "engram/Qbert-v0": "dkm lru lru lru",
 }
 
 
@@ -31,7 +37,7 @@ def ranked(env: str, agent: str, size: int, names: tuple[str, ...] = FIVE) -> li
 
 def test_every_number_is_there_once_and_has_a_place_among_our_runs() -> None:
     assert len(PAPER) == 8 * 10 + 6 * 10 + 5 * 8 + 7  # the last: D3QN
-    ours = {cell_of(place) for name in ("cartpole", "acrobot", "atari") for place in declared(name).values()}
+    ours = {Cell.of(place) for name in ("cartpole", "acrobot", "atari") for place in declared(name).values()}
     assert set(PAPER) == ours
     assert set(RERUN) <= ours
     assert len(RERUN) == 4 * 5 + 2 * 3
@@ -50,14 +56,14 @@ def test_seeds_are_those_of_the_captions() -> None:
 
 def test_steps_are_those_of_the_captions() -> None:
     ours = {
-        cell_of(place): place["steps"] for name in ("cartpole", "acrobot", "atari") for place in declared(name).values()
+        Cell.of(place): place["steps"] for name in ("cartpole", "acrobot", "atari") for place in declared(name).values()
     }
     assert {cell: score.steps for cell, score in PAPER.items()} == ours
     assert {cell: score.steps for cell, score in RERUN.items()} == {cell: ours[cell] for cell in RERUN}
-    assert PAPER[Cell(CARTPOLE, "mfec", "LRU", 50)].steps == 15_000
-    assert PAPER[Cell(ACROBOT, "nec", "DkM", 50)].steps == 20_000
-    assert PAPER[Cell("engram/Pong-v0", "nec", "LRU", 10_000)].steps == 5_000_000
-    assert PAPER[Cell("engram/Pong-v0", "nec", "LRU", 100_000)].steps == 3_500_000
+    assert PAPER[Cell(CARTPOLE, "mfec", "lru", 50)].steps == 15_000
+    assert PAPER[Cell(ACROBOT, "nec", "dkm", 50)].steps == 20_000
+    assert PAPER[Cell("engram/Pong-v0", "nec", "lru", 10_000)].steps == 5_000_000
+    assert PAPER[Cell("engram/Pong-v0", "nec", "lru", 100_000)].steps == 3_500_000
 
 
 @pytest.mark.parametrize(("env", "agent"), BOLD)
@@ -68,27 +74,27 @@ def test_bold_print_is_the_highest_mean(env: str, agent: str) -> None:
 @pytest.mark.parametrize("game", BOLD_GAMES)
 def test_bold_print_of_the_games_is_the_higher_mean(game: str) -> None:
     places = [(agent, size) for size in (10_000, 100_000) for agent in ("mfec", "nec")]
-    higher = [ranked(game, agent, size, ("LRU", "DkM"))[0] for agent, size in places]
+    higher = [ranked(game, agent, size, ("lru", "dkm"))[0] for agent, size in places]
     assert higher == BOLD_GAMES[game].split()
 
 
 def test_what_the_text_says_of_acrobot() -> None:
     """DkM has the best rewards in 10 of 12 settings, always below 5000, and is second only to LRU in the others."""
     settings = [(agent, size) for agent in ("mfec", "nec") for size in SIZES[ACROBOT]]
-    best = [(agent, size) for agent, size in settings if ranked(ACROBOT, agent, size)[0] == "DkM"]
+    best = [(agent, size) for agent, size in settings if ranked(ACROBOT, agent, size)[0] == "dkm"]
     assert len(settings) == 12
     assert len(best) == 10
     assert {(agent, size) for agent, size in settings if size < 5000} <= set(best)
     for agent, size in set(settings) - set(best):
         assert agent == "mfec"
-        assert ranked(ACROBOT, agent, size)[:2] == ["LRU", "DkM"]
+        assert ranked(ACROBOT, agent, size)[:2] == ["lru", "dkm"]
 
 
 def test_what_the_text_says_of_cartpole() -> None:
     """With NEC at 50 only DkM exceeds 200; DkM is best at 50–1000 with NEC, and at 100 and 150 with MFEC."""
-    assert [name for name in FIVE if PAPER[Cell(CARTPOLE, "nec", name, 50)].mean > 200] == ["DkM"]
+    assert [name for name in FIVE if PAPER[Cell(CARTPOLE, "nec", name, 50)].mean > 200] == ["dkm"]
     best = {
-        agent: [size for size in SIZES[CARTPOLE] if ranked(CARTPOLE, agent, size)[0] == "DkM"]
+        agent: [size for size in SIZES[CARTPOLE] if ranked(CARTPOLE, agent, size)[0] == "dkm"]
         for agent in ("mfec", "nec")
     }
     assert best == {"mfec": [100, 150], "nec": [50, 100, 150, 500, 1000]}
@@ -101,7 +107,7 @@ def test_what_the_text_says_of_the_games() -> None:
         for game in GAMES
         for agent in ("mfec", "nec")
         for size in (10_000, 100_000)
-        if ranked(game, agent, size, ("LRU", "DkM"))[0] == "DkM"
+        if ranked(game, agent, size, ("lru", "dkm"))[0] == "dkm"
     }
     for agent in ("mfec", "nec"):
         assert {(f"engram/{name}-v0", agent, 10_000) for name in ("Bowling", "MsPacman", "Pong")} <= wins
@@ -136,7 +142,7 @@ def test_columns_add_up_to_those_of_the_paper() -> None:
         ("nec", 100_000): ((11204.7, 2412.4), (8066.7, 1704.1)),
     }
     for (agent, size), pair in games.items():
-        for name, expected in zip(("LRU", "DkM"), pair, strict=True):
+        for name, expected in zip(("lru", "dkm"), pair, strict=True):
             assert added_up([Cell(game, agent, name, size) for game in GAMES]) == pytest.approx(expected)
     assert added_up([Cell(game, "d3qn", None, None) for game in GAMES]) == pytest.approx((7356.6, 830.2))
     assert PAPER[Cell(CARTPOLE, "d3qn", None, None)][:2] == (249, 143)

@@ -6,12 +6,12 @@ from typing import Any, Literal
 import numpy as np
 
 from engram import checks
-from engram.agents.base import Agent
-from engram.agents.config import AgentConfig
-from engram.agents.front import Front
-from engram.agents.q_network import QNetwork
-from engram.agents.rmsprop import RMSprop, check_rmsprop
-from engram.agents.settings import takes
+from engram.agents.common.base import Agent
+from engram.agents.common.config import AgentConfig
+from engram.agents.common.front import Front
+from engram.agents.common.q_network import QNetwork
+from engram.agents.common.rmsprop import RMSprop, check_rmsprop
+from engram.agents.common.settings import takes
 from engram.devices import find_device, torch
 from engram.envs import EnvLike
 from engram.exploration import View
@@ -25,7 +25,7 @@ from engram.typing import Array, Floats
 class D3QNConfig(AgentConfig):
     """Hyperparameters of D3QN. The defaults are those of the paper's Table 6 for classic control."""
 
-    network: str | Network | None = None  # encoded observations to features: mlp, convolutional; None: the paper's
+    network: str | Network | None = None  # that makes the features: a name, or module:Class; None: the paper's
     replay_size: int = 100_000  # transitions to draw from
     learning_rate: float = 25e-5  # of RMSprop
     rmsprop_decay: float = 0.95  # of the average of squared gradients; the paper calls it momentum

@@ -6,11 +6,13 @@ from typing import Any, Literal
 import numpy as np
 
 from engram import checks
-from engram.agents.base import Agent
-from engram.agents.config import AgentConfig
-from engram.agents.episode import Episode, Waiting
-from engram.agents.settings import takes
-from engram.encoders import ENCODERS, Encoder, Identity, Projection
+from engram.agents.common.base import Agent
+from engram.agents.common.config import AgentConfig
+from engram.agents.common.episode import Episode, Waiting
+from engram.agents.common.settings import takes
+from engram.encoders import ENCODERS, Encoder
+from engram.encoders.identity import Identity
+from engram.encoders.projection import Projection
 from engram.envs import EnvLike
 from engram.exploration import View
 from engram.hashing import state_of
@@ -25,7 +27,7 @@ from engram.typing import Array, Floats
 class MFECConfig(AgentConfig):
     """Hyperparameters of MFEC. The defaults are those of the paper's Table 4; the paper varies the first two."""
 
-    strategy: str | Strategy = "lru"  # what is forgotten: lru, rew, sur, kmeans, dkm, fading; options: dkm:decay=0.3
+    strategy: str | Strategy = "lru"  # what is forgotten: a name such as lru or dkm:decay=0.3, or module:Class
     capacity: int = 10_000  # entries per action
     neighbours: int = 11  # k, entries that a read averages over
     kernel: Literal["inverse", "mean"] = "inverse"  # weights 1/(d² + δ), or equal weights
@@ -85,8 +87,8 @@ class MFEC(Agent):
         self.unfinished, self.waiting = Episode(), Waiting()
         self._view = View(
             spaces.actions,
-            q_values=lambda keys: self._read(keys, touch=True)[0],
-            distances=lambda keys: self._measure(keys)[0],
+            q_values=self._look_up,
+            distances=self._measure,
             ties=config.ties,
         )
 
@@ -96,7 +98,12 @@ class MFEC(Agent):
 
     def act(self, observation: Array, step: int) -> int:
         """Choose by the exploration, which has the memory read only if it asks for values."""
-        keys = self.waiting.encode(self.encoder, observation, self.unfinished, self.memory)  # [1, key_size]
+        encoder = self.encoder
+        if encoder.settled:
+            encoder.update(observation)
+            keys = encoder(observation[None])  # [1, key_size]
+        else:
+            keys = self.waiting.encode(encoder, observation, self.unfinished, self.memory)
         action = self.exploration.choose(step, self.policy_rng, self._view.at(keys))
         self.unfinished.add(keys[0], step if self.config.duplicates else state_of(observation), action)
         return action
@@ -109,25 +116,31 @@ class MFEC(Agent):
             self.waiting.write(self.unfinished.finish(returns), self.encoder, self.memory)
 
     def q_values(self, observations: Array) -> Floats:
-        """Q of every action for a batch of observations; touches nothing."""
-        return self._read(self.encoder(observations), touch=False)
+        """Q of every action for a batch of observations; touches nothing. 0 as long as keys may still change."""
+        if not self.encoder.settled:
+            return np.zeros((len(observations), self.spaces.actions), np.float32)
+        values: Floats = self.memory.read(self.encoder(observations))
+        return values
 
     def distances(self, observations: Array) -> Floats:
         """Squared distance to the nearest entry of each action's table, for a batch of observations."""
-        return self._measure(self.encoder(observations))
-
-    def _read(self, keys: Floats, *, touch: bool) -> Floats:
-        """Q of every action, [B, actions]; 0 as long as keys may still change."""
         if not self.encoder.settled:
-            return np.zeros((len(keys), self.spaces.actions), np.float32)
-        values: Floats = self.memory.read(keys, touch=touch)
+            return np.full((len(observations), self.spaces.actions), np.inf, np.float32)
+        return self.memory.nearest_distances(self.encoder(observations))
+
+    def _look_up(self, keys: Any) -> Floats:
+        """Q of every action for the key of a training step, [1, key_size] → [actions]; counts as use."""
+        if not self.encoder.settled:
+            return np.zeros(self.spaces.actions, np.float32)
+        values: Floats = self.memory.read(keys, touch=True)[0]
         return values
 
-    def _measure(self, keys: Floats) -> Floats:
-        """Squared distances to the nearest entries, [B, actions]; infinite as long as keys may still change."""
+    def _measure(self, keys: Any) -> Floats:
+        """Squared distances from the key of a training step to the nearest entries, [1, key_size] → [actions]."""
         if not self.encoder.settled:
-            return np.full((len(keys), self.spaces.actions), np.inf, np.float32)
-        return self.memory.nearest_distances(keys)
+            return np.full(self.spaces.actions, np.inf, np.float32)
+        distances: Floats = self.memory.nearest_distances(keys)[0]
+        return distances
 
     @classmethod
     def widths(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:

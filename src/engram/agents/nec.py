@@ -6,13 +6,13 @@ from typing import Any, Literal
 import numpy as np
 
 from engram import checks
-from engram.agents.base import Agent
-from engram.agents.config import AgentConfig
-from engram.agents.episode import Episode, Waiting, as_array
-from engram.agents.front import Front
-from engram.agents.key_network import KeyNetwork
-from engram.agents.rmsprop import RMSprop, check_rmsprop
-from engram.agents.settings import takes
+from engram.agents.common.base import Agent
+from engram.agents.common.config import AgentConfig
+from engram.agents.common.episode import Episode, Waiting, as_array
+from engram.agents.common.front import Front
+from engram.agents.common.key_network import KeyNetwork
+from engram.agents.common.rmsprop import RMSprop, check_rmsprop
+from engram.agents.common.settings import takes
 from engram.devices import find_device, torch
 from engram.envs import EnvLike
 from engram.exploration import View
@@ -29,8 +29,8 @@ from engram.typing import Array, Doubles, Floats
 class NECConfig(AgentConfig):
     """Hyperparameters of NEC. The defaults are those of the paper's Table 5 for classic control and rooms."""
 
-    strategy: str | Strategy = "lru"  # what is forgotten: lru, rew, sur, kmeans, dkm, fading; options: dkm:decay=0.3
-    network: str | Network | None = None  # encoded observations to keys: mlp, convolutional; None: the paper's
+    strategy: str | Strategy = "lru"  # what is forgotten: a name such as lru or dkm:decay=0.3, or module:Class
+    network: str | Network | None = None  # that makes the keys: a name, or module:Class; None: the paper's
     capacity: int = 10_000  # entries per action
     neighbours: int = 11  # k, entries that a read averages over
     delta: float = 1e-3  # δ of the weights 1/(d² + δ)
@@ -146,8 +146,8 @@ class NEC(Agent):
         self.unfinished, self.waiting = Episode(), Waiting()
         self._view = View(
             spaces.actions,
-            q_values=lambda keys: self._read(keys, touch=True)[0],
-            distances=lambda keys: self._measure(keys)[0],
+            q_values=self._look_up,
+            distances=self._measure,
             ties=config.ties,
         )
 
@@ -158,7 +158,11 @@ class NEC(Agent):
 
     def act(self, observation: Array, step: int) -> int:
         """Choose by the exploration. The memory is read at every step: returns need maxₐ Q."""
-        keys = self.waiting.encode(self.network, observation, self.unfinished, self.memory)  # [1, key_size]
+        if self.network.settled:
+            self.network.update(observation)
+            keys = self.network(observation[None])  # [1, key_size]
+        else:
+            keys = self.waiting.encode(self.network, observation, self.unfinished, self.memory)
         view = self._view.at(keys)
         best = float(view.q_values().max())
         action = self.exploration.choose(step, self.policy_rng, view)
@@ -228,24 +232,31 @@ class NEC(Agent):
         self.memory.adjust(actions, slots, np.ascontiguousarray(entries[:, :-1]), np.ascontiguousarray(entries[:, -1]))
 
     def q_values(self, observations: Array) -> Floats:
-        """Q of every action for a batch of observations; touches nothing."""
-        return self._read(self.network(observations), touch=False)
+        """Q of every action for a batch of observations; touches nothing. 0 as long as keys may still change."""
+        if not self.network.settled:
+            return np.zeros((len(observations), self.spaces.actions), np.float32)
+        values: Floats = as_array(self.memory.read(self.network(observations)))
+        return values
 
     def distances(self, observations: Array) -> Floats:
         """Squared distance to the nearest entry of each action's table, for a batch of observations."""
-        return self._measure(self.network(observations))
-
-    def _read(self, keys: Any, *, touch: bool) -> Floats:
-        """Q of every action, [B, actions]; 0 before the encoder in front has settled."""
         if not self.network.settled:
-            return np.zeros((len(keys), self.spaces.actions), np.float32)
-        return as_array(self.memory.read(keys, touch=touch))
+            return np.full((len(observations), self.spaces.actions), np.inf, np.float32)
+        return self.memory.nearest_distances(self.network(observations))
+
+    def _look_up(self, keys: Any) -> Floats:
+        """Q of every action for the key of a training step, [1, key_size] → [actions]; counts as use."""
+        if not self.network.settled:
+            return np.zeros(self.spaces.actions, np.float32)
+        values: Floats = as_array(self.memory.read(keys, touch=True))[0]
+        return values
 
     def _measure(self, keys: Any) -> Floats:
-        """Squared distances to the nearest entries, [B, actions]; infinite before the encoder in front has settled."""
+        """Squared distances from the key of a training step to the nearest entries, [1, key_size] → [actions]."""
         if not self.network.settled:
-            return np.full((len(keys), self.spaces.actions), np.inf, np.float32)
-        return self.memory.nearest_distances(keys)
+            return np.full(self.spaces.actions, np.inf, np.float32)
+        distances: Floats = self.memory.nearest_distances(keys)[0]
+        return distances
 
     @classmethod
     def widths(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:

@@ -16,28 +16,28 @@ from engram.runs.folder import RunFolder
 class StrategyOption:
     """The option of agents that have a memory."""
 
-    strategy: str | None = None  # what is forgotten: lru, rew, sur, kmeans, dkm, fading, or module:Class; :option=value
+    strategy: str | None = None  # what is forgotten: a name such as lru or dkm:decay=0.3, or module:Class
 
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkOption:
     """The option of agents that have a network."""
 
-    network: str | None = None  # encoded observations to features: mlp, convolutional, or module:Class
+    network: str | None = None  # encoded observations to features: a name such as mlp:hidden=32, or module:Class
 
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderOption:
     """An option of all agents."""
 
-    encoder: str | None = None  # observations to keys: identity, projection, scaled, dct, frozen, or module:Class
+    encoder: str | None = None  # observations to keys: a name such as scaled or projection:size=64, or module:Class
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExplorationOption:
     """An option of all agents."""
 
-    exploration: str | None = None  # epsilon-greedy, boltzmann, mellowmax, novelty, or module:Class; :option=value
+    exploration: str | None = None  # how to act in training: a name such as boltzmann:final=0.2, or module:Class
 
 
 PART_OPTIONS: dict[str, type] = {

@@ -1,4 +1,4 @@
-"""`engram report` and `engram claims`: what a study's runs say."""
+"""`engram report` and `engram claims`: a study's page, and the verdicts on the paper's claims."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional
 
+from engram.lab.reports import find_report, read_evidence, write_claims
 from engram.paper.claims import CLAIMS
-from engram.paper.reports import read_evidence, write_claims, write_report
+from engram.paper.registry import STUDIES
 
 COLOURS = {"holds": "green", "does not hold": "red", "undecided": "yellow"}
 
@@ -28,30 +29,30 @@ class Claims:
     """Decide the paper's claims from the runs of one or more studies."""
 
     studies: Positional[tuple[Path, ...]]  # their folders
-    rules: bool = False  # say by which rule each was decided
+    rules: bool = False  # show the rule by which each was decided
     out: Path | None = None  # a file to write them to as well, as Markdown
 
 
 def report(words: Sequence[str], console: Console) -> None:
     """Carry out `engram report`."""
     options = tyro.cli(Report, prog="engram report", args=words)
-    path = write_report(options.study, options.out or options.study)
+    path = find_report(options.study, options.out or options.study, STUDIES).write()
     console.print(f"the report is {path}; tables and figures lie beside it")
 
 
 def claims(words: Sequence[str], console: Console) -> None:
     """Carry out `engram claims`."""
     options = tyro.cli(Claims, prog="engram claims", args=words)
-    evidence = read_evidence(options.studies)
+    evidence = read_evidence(options.studies, STUDIES)
     table = Table(show_lines=True)
     for name in ("", "claim", "verdict", "because"):
         table.add_column(name)
-    for claim in CLAIMS:
+    for claim in CLAIMS.claims:
         verdict = claim.decide(evidence)
         text = f"{claim.text}\n[dim]{claim.rule}[/dim]" if options.rules else claim.text
         colour = COLOURS[verdict.word]
         table.add_row(str(claim.number), text, f"[{colour}]{verdict.word}[/{colour}]", verdict.why)
     console.print(table)
     if options.out is not None:
-        write_claims(evidence, options.out)
+        write_claims(CLAIMS, evidence, options.out)
         console.print(f"written to {options.out}")

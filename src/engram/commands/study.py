@@ -1,4 +1,4 @@
-"""`engram study`: carry out a study, or what is left of it."""
+"""`engram study`: carry out a study, or those of its runs that are not finished."""
 
 import os
 import time
@@ -11,27 +11,35 @@ from rich.console import Console
 from tyro.conf import Positional
 
 from engram import checks
-from engram.lab.grid import QUICK_SEEDS, Study, parse_seeds
+from engram.errors import InvalidInputError
+from engram.lab.grid import QUICK_SEEDS, Study, load, parse_seeds
 from engram.lab.outcome import Executor
 from engram.lab.runner import run_all
+from engram.lab.study_file import read_study
 from engram.lab.study_folder import StudyFolder, command_line
 from engram.lab.watch import Watch
 from engram.lab.workers import Workers
-from engram.memory.strategies import Strategy, get_strategy
-from engram.paper.studies import STUDIES
+from engram.paper.registry import STUDIES
 
 
 @dataclass(frozen=True)
 class Options:
-    """Carry out every run of a study that has no result yet, and show the table as it fills in."""
+    """Carry out every run of a study that has no result yet, and show the table as it fills in.
 
-    study: Positional[str]  # cartpole, acrobot, openroom, fourroom, atari, forgetting, open or stream
-    quick: bool = False  # a taste: two seeds, two memory sizes
+    Agents and parts of your own are given as module:Class[:option=value,…], the module being a file of the current
+    folder or an installed package.
+    """
+
+    study: Positional[str]  # cartpole, acrobot, openroom, fourroom, atari, forgetting, open, stream; or a file, my.toml
+    quick: bool = False  # a small part of it: two seeds, two memory sizes
     seeds: str | None = None  # how many (5: 0 to 4), from-to (5-9) or which (1,3,8)
     sizes: tuple[int, ...] = ()  # entries per action, instead of the study's
-    strategies: tuple[str, ...] = ()  # instead of the study's; your own as module:Class
-    agents: tuple[str, ...] = ()  # only these
+    strategies: tuple[str, ...] = ()  # instead of the study's
+    agents: tuple[str, ...] = ()  # only these; one of your own gets grids like those of the study's agents
     games: tuple[str, ...] = ()  # only these environments, such as pong, ms_pacman
+    encoder: str | None = None  # from observations to keys, instead of each agent's usual one
+    network: str | None = None  # from encoded observations to features; all agents must have one (--agents nec d3qn)
+    exploration: str | None = None  # which action to take while learning, instead of each agent's usual one
     steps: int | None = None  # of training in each run, instead of the study's
     evaluation_interval_steps: int | None = None  # between two evaluations, instead of the study's
     evaluation_episodes: int | None = None  # in each evaluation, instead of the study's
@@ -47,33 +55,38 @@ def study(words: Sequence[str], console: Console) -> None:
     """Carry out `engram study`."""
     started = time.time()
     options = tyro.cli(Options, prog="engram study", args=words)
-    checks.one_of("study", options.study, (*STUDIES, "stream"))
-    if options.study == "stream":
-        return stream(options, console)
-    chosen, where = choose(STUDIES[options.study], options), executor(options)
-    folder = StudyFolder(options.out or Path("runs") / options.study)
-    runs = chosen.runs()
+    whole = find_study(options.study)
+    out = options.out or Path("runs") / whole.name
+    if whole.experiment:
+        seeds = parse_seeds(options.seeds) if options.seeds is not None else QUICK_SEEDS if options.quick else None
+        load(whole.experiment)(out, **({} if seeds is None else {"seeds": seeds}))
+    else:
+        carry_out(choose(whole, options), options, out, started, console)
+    console.print(f"everything is in {out}; try: engram report {out}")
+
+
+def carry_out(chosen: Study, options: Options, out: Path, started: float, console: Console) -> None:
+    """Carry out the runs of a study that are not finished."""
+    where, folder, runs = executor(options), StudyFolder(out), chosen.runs()
     folder.declare(chosen, runs)
     folder.take_from(options.reuse, runs)
     watch = Watch(runs, console)
     try:
         with watch:
-            run_all(runs, folder.path, executor=where, callback=watch)
+            run_all(runs, out, executor=where, callback=watch)
     finally:
         place = f"{options.jobs} processes" if options.ray is None else "a Ray cluster"
         folder.log_call(command_line(), started, watch.counts, place)
-    console.print(f"everything is in {folder.path}; try: engram report {folder.path}")
-    return None
 
 
-def stream(options: Options, console: Console) -> None:
-    """The study without runs: a stream of points."""
-    from engram.paper.stream.experiment import SEEDS, run_stream  # noqa: PLC0415 (scikit-learn takes seconds to import)
-
-    out = options.out or Path("runs") / "stream"
-    seeds = parse_seeds(options.seeds) if options.seeds is not None else QUICK_SEEDS if options.quick else SEEDS
-    run_stream(out, seeds=seeds)
-    console.print(f"everything is in {out}; try: engram report {out}")
+def find_study(name: str) -> Study:
+    """A study of Engram's by its name, or one of the user's own from a TOML file."""
+    if not name.endswith(".toml"):
+        return STUDIES[checks.one_of("study", name, STUDIES)]
+    found = read_study(Path(name))
+    if found.name in STUDIES:
+        raise InvalidInputError(f"{name}: the name {found.name!r} is that of a study of Engram's; choose another")
+    return found
 
 
 def choose(study: Study, options: Options) -> Study:
@@ -82,11 +95,12 @@ def choose(study: Study, options: Options) -> Study:
         from engram.devices import find_device  # noqa: PLC0415 (needs torch)
 
         find_device(options.device)  # rather than in every run
+    settings = {name: getattr(options, name) for name in ("encoder", "network", "exploration", "device")}
     return (study.quick() if options.quick else study).only(
         agents=options.agents or None,
         games=options.games or None,
-        device=options.device,
-        strategies=tuple(map(chosen_strategy, options.strategies)) or None,
+        settings={name: value for name, value in settings.items() if value is not None},
+        strategies=options.strategies or None,
         sizes=options.sizes or None,
         seeds=None if options.seeds is None else parse_seeds(options.seeds),
         steps=options.steps,
@@ -103,9 +117,3 @@ def executor(options: Options) -> Executor:
     from engram.lab.cluster import Cluster  # noqa: PLC0415 (an extra)
 
     return Cluster(options.ray)
-
-
-def chosen_strategy(spec: str) -> str | Strategy:
-    """A built-in strategy's name and options as they are, or an instance of the user's own."""
-    found = get_strategy(spec)
-    return spec if found.is_built_in else found

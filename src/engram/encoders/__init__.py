@@ -1,23 +1,8 @@
-"""Encoders: from observation to key."""
+"""Encoders: from observation to key. Each file beside `base.py` is a built-in one."""
 
 from engram.encoders.base import Encoder
-from engram.encoders.dct import DCT
-from engram.encoders.identity import Identity
-from engram.encoders.projection import Projection
-from engram.encoders.scaled import Scaled
 from engram.parts import Family
 
-ENCODERS: Family[Encoder] = Family(
-    "encoder",
-    Encoder,
-    {
-        "identity": Identity,
-        "projection": Projection,
-        "scaled": Scaled,
-        "dct": DCT,
-        "frozen": "engram.encoders.frozen:Frozen",
-    },
-    aliases={},
-)
+ENCODERS: Family[Encoder] = Family("encoder", Encoder, __name__)
 
-__all__ = ["DCT", "ENCODERS", "Encoder", "Identity", "Projection", "Scaled"]
+__all__ = ["ENCODERS", "Encoder"]

@@ -8,10 +8,8 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from engram.devices import torch
 from engram.encoders.base import Encoder
 from engram.errors import InvalidInputError
-from engram.networks.inputs import as_input
 from engram.parts import Spaces
 from engram.typing import Array, Floats
 
@@ -67,14 +65,19 @@ class Frozen(Encoder):
         return keys
 
     def _encode(self, observation: Array) -> Floats:
+        from engram.devices import torch  # noqa: PLC0415 (an extra)
+        from engram.networks.inputs import as_input  # noqa: PLC0415
+
         with torch.no_grad():
             return cast(
                 Floats, self._network(as_input(observation.copy(), torch.device("cpu"))).float().numpy().ravel()
             )
 
 
-def find_module(given: Any) -> torch.nn.Module:
+def find_module(given: Any) -> Any:
     """A module as given, or from `package:function`."""
+    from engram.devices import torch  # noqa: PLC0415 (an extra)
+
     if isinstance(given, str) and given.count(":") == 1:
         package, _, function = given.partition(":")
         try:

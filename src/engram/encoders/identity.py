@@ -24,4 +24,5 @@ class Identity(Encoder):
 
     def __call__(self, observations: Array) -> Floats:
         """[B, …] → [B, key_size], always a copy: an environment may write its next observation over this one."""
-        return np.array(observations, np.float32, order="C").reshape(len(observations), self.key_size)
+        keys = np.array(observations, np.float32, order="C")
+        return keys if keys.ndim == 2 else keys.reshape(len(keys), self.key_size)

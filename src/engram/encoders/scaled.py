@@ -50,7 +50,8 @@ class Scaled(Encoder):
         """Note how many observations were counted, their mean, and the sums of their squared deviations from it."""
         self._count, self._mean, self._squares = count, mean, squares
         deviation = np.sqrt(squares / max(count, 1))
-        self._scale: Doubles = 1 / np.where(deviation > 0, deviation, 1.0)
+        varies = deviation > 1e-12 + 1e-7 * np.abs(mean)  # and not only by rounding
+        self._scale: Doubles = 1 / np.where(varies, deviation, 1.0)
         self.settled = count >= self.steps
 
     def __call__(self, observations: Array) -> Floats:

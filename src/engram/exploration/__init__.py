@@ -1,17 +1,10 @@
-"""Exploration: which action to take while learning."""
+"""Exploration: which action to take while learning. Each file beside `base.py` and `greedy.py` is a built-in one."""
 
 from engram.exploration.base import Exploration, View
-from engram.exploration.boltzmann import Boltzmann
-from engram.exploration.epsilon_greedy import EpsilonGreedy
-from engram.exploration.mellowmax import Mellowmax
-from engram.exploration.novelty import Novelty
 from engram.parts import Family
 
 EXPLORATIONS: Family[Exploration] = Family(
-    "exploration",
-    Exploration,
-    {"epsilon-greedy": EpsilonGreedy, "boltzmann": Boltzmann, "mellowmax": Mellowmax, "novelty": Novelty},
-    aliases={"epsilon": "epsilon-greedy", "e-greedy": "epsilon-greedy"},
+    "exploration", Exploration, __name__, aliases={"epsilon": "epsilon-greedy", "e-greedy": "epsilon-greedy"}
 )
 
-__all__ = ["EXPLORATIONS", "Boltzmann", "EpsilonGreedy", "Exploration", "Mellowmax", "Novelty", "View"]
+__all__ = ["EXPLORATIONS", "Exploration", "View"]

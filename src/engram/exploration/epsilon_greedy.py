@@ -25,7 +25,7 @@ class EpsilonGreedy(Exploration):
         checks.at_least("end_steps", self.end_steps, checks.at_least("start_steps", self.start_steps, 0))
 
     def epsilon(self, step: int) -> float:
-        """ε(step)."""
+        """ε at a step."""
         return linear(step, self.initial, self.final, self.start_steps, self.end_steps)
 
     def choose(self, step: int, generator: np.random.Generator, view: View) -> int:

@@ -1,1 +1,1 @@
-"""The laboratory: studies as data, executors, statistics and pages. It knows no paper."""
+"""The laboratory: studies as data, executors, statistics and pages. It knows nothing of any one paper."""

@@ -1,8 +1,8 @@
-"""Runs on the machines of a Ray cluster. These need Engram, and neither a disk that they share nor any file of yours.
+"""Runs on the machines of a Ray cluster, which need Engram, but no shared disk and none of the user's files.
 
-A run takes place in a temporary folder of its node, and its files come back when it is done. A node that is lost takes
-the runs with it that it was at, and no others; those begin anew on another. So do runs in the middle of which a study
-was interrupted, when it is started again.
+A run takes place in a temporary folder of its node, and its files are sent back when it is done. The runs of a node
+that is lost begin again on another. Runs that were going on when a study was interrupted begin again when the study
+is started again.
 
 Importing this module needs the `ray` extra.
 """
@@ -16,6 +16,7 @@ import sysconfig
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields, replace
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -40,17 +41,17 @@ except ModuleNotFoundError as missing:
     ) from missing
 
 RETRIES = 3  # of a run whose node or process was lost
-AHEAD = 2  # runs handed over per core: one that goes on, and one that waits, which is what makes a cluster grow
-REFRESH_SECONDS = 5.0  # between two looks at how many cores there are
+AHEAD = 2  # runs submitted per core: one that runs and one that waits, as waiting tasks make a cluster grow
+REFRESH_SECONDS = 5.0  # after which the number of cores is asked for again
 CONNECT_SECONDS = 5.0
 
 
 class ClusterError(EngramError):
-    """A Ray cluster that cannot be used, or a node that does not do what the others do."""
+    """A Ray cluster that cannot be used, or a node with another version of Engram."""
 
 
 class Product(NamedTuple):
-    """What comes back from a node: the files of a run that is done, or why there are none."""
+    """What a node sends back: the files of a finished run, or the error that it ended with."""
 
     files: dict[str, bytes]
     error: str | None
@@ -69,8 +70,8 @@ class Cluster:
         self.address = os.environ.get("RAY_ADDRESS", address) if address == "auto" else address
 
     def __call__(self, runs: Sequence[Run], out: Path) -> Iterator[News]:
-        """As the executor that this is. However it is left, the runs on the cluster end with it."""
-        waiting, flying = deque(runs), dict[Any, Run]()
+        """Carry out the runs; see `Executor`. Closing the generator ends the runs on the cluster."""
+        waiting, submitted = deque(runs), dict[Any, Run]()
         with connection(self.address):
             task = ray.remote(
                 num_cpus=1,
@@ -79,22 +80,22 @@ class Cluster:
                 runtime_env={"env_vars": dict.fromkeys(THREAD_SETTINGS, "1")},
             )(_on_a_node)
             try:
-                while waiting or flying:
+                while waiting or submitted:
                     room = max(1, int(AHEAD * ray.cluster_resources().get("CPU", 0)))
-                    while waiting and len(flying) < room:
-                        yield from _hand_over(task, waiting.popleft(), out, flying)
-                    done, _ = ray.wait(list(flying), timeout=REFRESH_SECONDS) if flying else ([], [])
+                    while waiting and len(submitted) < room:
+                        yield from _submit(task, waiting.popleft(), out, submitted)
+                    done, _ = ray.wait(list(submitted), timeout=REFRESH_SECONDS) if submitted else ([], [])
                     for ticket in done:
-                        yield _take_back(flying.pop(ticket), ticket, out)
+                        yield _collect(submitted.pop(ticket), ticket, out)
             finally:
-                for ticket in flying:
+                for ticket in submitted:
                     ray.cancel(ticket)
-                if flying:  # a run that is told to stop does so at its next step, and clears up
-                    ray.wait(list(flying), num_returns=len(flying), timeout=PATIENCE_SECONDS)
+                if submitted:  # a cancelled run ends at its next step and removes its folder
+                    ray.wait(list(submitted), num_returns=len(submitted), timeout=PATIENCE_SECONDS)
 
 
-def _hand_over(task: Any, run: Run, out: Path, flying: dict[Any, Run]) -> Iterator[News]:
-    """Give a run to the cluster, unless there is no need to, or no place for what would come back."""
+def _submit(task: Any, run: Run, out: Path, submitted: dict[Any, Run]) -> Iterator[News]:
+    """Submit a run to the cluster, unless it is finished or its folder holds another run."""
     try:
         folder = RunFolder(out / run.id)
         if folder.path.exists():
@@ -102,14 +103,14 @@ def _hand_over(task: Any, run: Run, out: Path, flying: dict[Any, Run]) -> Iterat
         if (result := folder.result) is not None:
             yield Outcome(run, result, reused=True)
         else:
-            flying[task.remote(_pack(run))] = run
+            submitted[task.remote(_pack(run))] = run
             yield Begun(run)
     except Exception as error:
         yield Outcome.failed(run, error)
 
 
 def _on_a_node(packed: bytes) -> Product:
-    """On the node: carry out a run, in a folder that is gone afterwards."""
+    """On the node: carry out a run in a temporary folder."""
     run: Run = pickle.loads(packed)
     with TemporaryDirectory(prefix="engram-") as out:
         try:
@@ -120,8 +121,8 @@ def _on_a_node(packed: bytes) -> Product:
     return Product(files, outcome.error, outcome.traceback)
 
 
-def _take_back(run: Run, ticket: Any, out: Path) -> Outcome:
-    """How a run ended, once its files are here."""
+def _collect(run: Run, ticket: Any, out: Path) -> Outcome:
+    """Write the files of a run that has ended; return how it ended."""
     try:
         product: Product = ray.get(ticket)
         if product.error is not None:
@@ -135,10 +136,10 @@ def _take_back(run: Run, ticket: Any, out: Path) -> Outcome:
 
 
 def _write(run: Run, files: dict[str, bytes], folder: RunFolder) -> dict[str, Any] | None:
-    """Write down what came back as if the run had taken place here, `result.json` last; return the result."""
+    """Write a run's files as if it had taken place here, `result.json` last; return the result."""
     if files["config.json"] != as_json(run.to_json()).encode():
         raise ClusterError(f"the node has made another config of {run.id}; install the same version of Engram there")
-    folder.claim(run)  # which writes config.json; or it is another's, and nothing is written, not even a lock
+    folder.claim(run)  # writes config.json, or raises an error if the folder is another run's
     with FolderLock(folder.path):
         for left in list_files(folder.path, ".*.part"):  # by a process that was killed
             remove(left)
@@ -149,7 +150,9 @@ def _write(run: Run, files: dict[str, bytes], folder: RunFolder) -> dict[str, An
 
 
 def _pack(run: Run) -> bytes:
-    """A run as bytes; with its strategy's code where that is in a file that only this machine has."""
+    """A run as bytes, with the code of parts and agents whose files only this machine has."""
+    parts: dict[str, Any] = run.settings.parts()  # instances, where the settings may have `module:Class`
+    run = replace(run, settings=replace(run.settings, **parts))
     pickler = ray.cloudpickle
     modules = _own_modules(run) - pickler.list_registry_pickle_by_value()
     for name in modules:
@@ -162,10 +165,11 @@ def _pack(run: Run) -> bytes:
 
 
 def _own_modules(run: Run) -> set[str]:
-    """The modules, or packages, of a strategy and the classes that it derives from, that are not installed."""
+    """The modules or packages of a run's agent and parts, and of their base classes, that are not installed."""
     installed = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    settings = (getattr(run.settings, field.name) for field in fields(run.settings))
     modules = set()
-    for kind in type(getattr(run.settings, "strategy", None)).__mro__:
+    for kind in {base for each in (run.agent, type(run.settings), *map(type, settings)) for base in each.__mro__}:
         file = getattr(sys.modules.get(kind.__module__), "__file__", None)
         if file is not None and not file.startswith(installed):
             modules.add(kind.__module__.partition(".")[0])
@@ -174,12 +178,12 @@ def _own_modules(run: Run) -> set[str]:
 
 @contextmanager
 def connection(address: str) -> Iterator[None]:
-    """Ray, while this is entered. One that was there before is still there afterwards."""
+    """A connection to Ray while this is entered; one that was there before stays."""
     if address == "auto" and ray.is_initialized():
         yield
         return
     if address not in ("auto", "local"):
-        _knock(address)
+        _check_reachable(address)
     try:
         ray.init(
             address,
@@ -195,11 +199,11 @@ def connection(address: str) -> Iterator[None]:
     try:
         yield
     finally:
-        ray.shutdown()  # which ends a Ray that was started here, and lets go of any other
+        ray.shutdown()  # ends a Ray that was started here, and disconnects from any other
 
 
-def _knock(address: str) -> None:
-    """Raise an error if nobody is there: Ray itself would try for minutes."""
+def _check_reachable(address: str) -> None:
+    """Raise an error if nothing listens at the address: Ray itself would try for minutes."""
     try:
         place = urlsplit(address if "://" in address else f"//{address}")
         host, port = place.hostname, place.port

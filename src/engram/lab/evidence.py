@@ -1,45 +1,30 @@
-"""What claims are decided from: the scores of runs, by where they stand in the tables."""
+"""Scores and learning curves of the runs of one or more studies, by cell: what tables and claims are made from."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Self
 
 import numpy as np
 import polars as pl
 
-from engram.lab.pages.style import label
+from engram.lab.cell import Cell
 from engram.lab.results import Results
 from engram.typing import Array
 
 
-class Cell(NamedTuple):
-    """Runs that differ in nothing but their seed."""
-
-    env: str
-    agent: str
-    strategy: str | None  # as in the paper: LRU, …
-    capacity: int | None
-
-    @classmethod
-    def of(cls, place: Mapping[str, Any]) -> Self:
-        """The cell of a run, given as a study declares it."""
-        strategy = None if place["strategy"] is None else label(place["strategy"])
-        return cls(place["env"], place["agent"], strategy, place["capacity"])
-
-
 @dataclass(frozen=True)
 class Evidence:
-    """The results of one or more studies, and of the stream if it was made."""
+    """The results of one or more studies. Variants of a study are left out everywhere."""
 
     studies: Sequence[Results] = ()
-    distances: pl.DataFrame | None = None  # of the stream: points, seed, method, fraction, to_first, to_second, to_all
-    lengths: pl.DataFrame | None = None  # the same for streams of other lengths
-    costs: pl.DataFrame | None = None  # of the stream: capacity, repetition, lookup_us, kmeans_us, dkm_us
+    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)  # of studies that are not made of runs, by name
+
+    def __add__(self, other: "Evidence") -> "Evidence":
+        return Evidence([*self.studies, *other.studies], {**self.tables, **other.tables})
 
     @cached_property
     def curves(self) -> dict[Cell, dict[int, tuple[Array, Array]]]:
-        """For each cell and seed, the steps of the evaluations and their returns. Variants of a study are left out."""
+        """For each cell and seed, the steps of the evaluations and their returns."""
         found: dict[Cell, dict[int, tuple[Array, Array]]] = {}
         for study in self.studies:
             plain = study.evaluations.filter(pl.col("variant") == "")
@@ -62,13 +47,12 @@ class Evidence:
         found: dict[Cell, dict[int, float]] = {}
         if self._runs is not None:
             for row in self._runs.drop_nulls("score").iter_rows(named=True):
-                cell = Cell(row["env"], row["agent"], row["strategy"], row["capacity"])
-                found.setdefault(cell, {})[row["seed"]] = row["score"]
+                found.setdefault(Cell.of(row), {})[row["seed"]] = row["score"]
         return found
 
     @cached_property
     def incomplete(self) -> set[Cell]:
-        """Cells with runs that are not finished in any of the studies. Variants of a study are left out."""
+        """Cells with runs that are not finished in any of the studies."""
         found, done = set(), set() if self._runs is None else set(self._runs["run"])
         for study in self.studies:
             for run_id in study.missing:
@@ -79,7 +63,7 @@ class Evidence:
 
     @cached_property
     def steps(self) -> dict[Cell, tuple[int, ...]]:
-        """Every cell of the studies, finished or not, and the steps of training of its runs: one number, if alike."""
+        """For every cell, finished or not, the numbers of training steps of its runs: one number, if all are alike."""
         found: dict[Cell, set[int]] = {}
         for study in self.studies:
             for place in study.declared.values():
@@ -88,11 +72,15 @@ class Evidence:
         return {cell: tuple(sorted(steps)) for cell, steps in found.items()}
 
     def scores(self, env: str, agent: str, strategy: str | None, capacity: int | None) -> Array | None:
-        """One score per seed, in order of the seeds; None for a cell that is not there, or not whole."""
+        """One score per seed, in order of the seeds; None for a cell without runs or with unfinished ones."""
         cell = Cell(env, agent, strategy, capacity)
         if cell in self.incomplete or cell not in self._scores:
             return None
         return np.array([score for _, score in sorted(self._scores[cell].items())])
+
+    def baselines(self, env: str) -> list[str]:
+        """The agents without a memory that were run in an environment."""
+        return list(dict.fromkeys(cell.agent for cell in self.steps if cell.env == env and cell.capacity is None))
 
     def filled(self, env: str, agent: str, capacity: int) -> bool:
         """Whether any table of that size was ever full: where none was, all strategies are the same."""
@@ -101,11 +89,10 @@ class Evidence:
         there = (pl.col("env") == env) & (pl.col("agent") == agent) & (pl.col("capacity") == capacity)
         return bool(self._runs.filter(there)["filled"].any())
 
-    def sizes(self, env: str, agent: str, among: Iterable[int] | None = None) -> list[int]:
+    def sizes(self, env: str, agent: str) -> list[int]:
         """The memory sizes at which something had to be forgotten, or may have been in runs that are missing."""
         done, missing = (
             {cell.capacity for cell in cells if cell[:2] == (env, agent) and cell.capacity}
             for cells in (self._scores, self.incomplete)
         )
-        there = {size for size in done if self.filled(env, agent, size)} | missing
-        return sorted(there if among is None else there.intersection(among))
+        return sorted({size for size in done if self.filled(env, agent, size)} | missing)

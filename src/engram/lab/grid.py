@@ -1,16 +1,18 @@
-"""A study as data: grids of runs, and how a part of them is chosen."""
+"""A study as data: grids of runs, what its report shows beside them, and how a part of them is chosen."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import Any, Self
 
 from engram import checks
-from engram.agents import find_agent
+from engram.agents import Agent, find_agent
+from engram.envs.names import short_name
 from engram.errors import InvalidInputError
+from engram.lab.reference import Reference
 from engram.memory.batch import can_merge_episodes
 from engram.memory.strategies import Strategy, get_strategy
-from engram.paper.presets import Family, preset
 from engram.runs.run import Run
 
 QUICK_SEEDS = (0, 1)
@@ -20,37 +22,43 @@ QUICK_SEEDS = (0, 1)
 class Grid:
     """One agent in one environment: every combination of its strategies, memory sizes and seeds."""
 
-    agent: str
+    agent: str | type[Agent]  # a name, `module:Class`, or the class
     env: str
-    family: Family
     steps: int
     seeds: Sequence[int]
-    strategies: Sequence[str | Strategy] = ()  # none: an agent without a memory
-    sizes: Sequence[int] = ()  # capacities, in entries per action
-    settings: Mapping[str, Any] = field(default_factory=dict)  # that differ from the paper's
+    strategies: Sequence[str | Strategy] = ()  # none: the agent's default; an agent without a memory has none
+    sizes: Sequence[int] = ()  # capacities, in entries per action; none: the agent's default
+    settings: Mapping[str, Any] = field(default_factory=dict)  # that are not at the agent's defaults
     evaluation_interval_steps: int = 500
     evaluation_episodes: int = 10
     evaluation_epsilon: float = 0.0
     evaluation_max_steps: int | None = None
     variant: str = ""  # what differs from the rest of the study
-    merging_only: bool = False  # strategies that do not merge states are left out
+    merging_only: bool = False  # leave out strategies that do not merge states
+
+    @property
+    def agent_name(self) -> str:
+        """The agent's name. A built-in agent is not imported for it, as it may need an extra."""
+        return agent_name(self.agent)
 
     def runs(self) -> list[Run]:
-        """All of them."""
-        cells: list[dict[str, Any]] = [{}]
-        if find_agent(self.agent).has_memory:
-            strategies = [
-                each for each in self.strategies if not self.merging_only or can_merge_episodes(get_strategy(each))
-            ]
-            cells = [{"strategy": each, "capacity": size} for size in self.sizes for each in strategies]
-        return [self._run({**cell, "seed": seed}) for cell in cells for seed in self.seeds]
+        """Every run of the grid."""
+        agent = find_agent(self.agent)
+        cells: list[dict[str, Any]] = self._cells() if agent.has_memory else [{}]
+        return [self._run(agent, {**cell, "seed": seed}) for cell in cells for seed in self.seeds]
 
-    def _run(self, cell: dict[str, Any]) -> Run:
-        settings = {**preset(self.agent, self.family), **self.settings, **cell}
+    def _cells(self) -> list[dict[str, Any]]:
+        """The settings in which the cells of the grid differ."""
+        chosen = [each for each in self.strategies if not self.merging_only or can_merge_episodes(get_strategy(each))]
+        strategies = [{"strategy": each} for each in chosen] if self.strategies else [{}]
+        sizes = [{"capacity": size} for size in self.sizes] or [{}]
+        return [{**strategy, **size} for size in sizes for strategy in strategies]
+
+    def _run(self, agent: type[Agent], cell: dict[str, Any]) -> Run:
         return Run(
-            find_agent(self.agent),
+            agent,
             self.env,
-            find_agent(self.agent).Config.from_settings(settings),
+            agent.Config.from_settings({**self.settings, **cell}),
             self.steps,
             self.evaluation_interval_steps,
             self.evaluation_episodes,
@@ -59,20 +67,40 @@ class Grid:
         )
 
     def quick(self) -> Self:
-        """A taste: two seeds, and two sizes."""
+        """The grid with two seeds and at most two sizes."""
         return replace(self, seeds=QUICK_SEEDS, sizes=self.sizes[:4:3])
 
 
 @dataclass(frozen=True)
 class Study:
-    """Runs that answer one question."""
+    """Runs that answer one question, and what a report shows beside them.
+
+    `claims`, `report` and `experiment` are given as `module:name`, because what they name needs extras that a study
+    does not: it is imported only when it is used. They come from code, never from a file in a study's folder.
+    """
 
     name: str
     title: str
-    grids: tuple[Grid, ...]
+    grids: tuple[Grid, ...] = ()
+    references: tuple[Reference, ...] = ()  # scores published elsewhere
+    claims: str = ""  # a `ClaimList`; a report decides those of its claims that name the study
+    report: str = ""  # a class that writes the study's page; by default `StudyReport`
+    experiment: str = ""  # for a study that is not made of runs: a function (folder, seeds) that writes its files
+    enlarged: Mapping[tuple[str, str, int], str] = field(default_factory=dict)
+    """Learning curves that are also drawn by themselves: environment, agent and size → what they are."""
+
+    @property
+    def envs(self) -> list[str]:
+        """Its environments, in order."""
+        return list(dict.fromkeys(grid.env for grid in self.grids))
+
+    @property
+    def agents(self) -> list[str]:
+        """The names of its agents, in order."""
+        return list(dict.fromkeys(grid.agent_name for grid in self.grids))
 
     def runs(self) -> list[Run]:
-        """All of them, each once."""
+        """Every run of the study, once each."""
         return list({run.id: run for grid in self.grids for run in grid.runs()}.values())
 
     def variants(self) -> dict[str, str]:
@@ -80,39 +108,63 @@ class Study:
         return {run.id: grid.variant for grid in self.grids if grid.variant for run in grid.runs()}
 
     def quick(self) -> Self:
-        """A taste of it, in minutes."""
+        """A small part of the study, which takes minutes."""
         return replace(self, grids=tuple(grid.quick() for grid in self.grids))
 
     def only(
         self,
         *,
-        agents: Sequence[str] | None = None,
+        agents: Sequence[str | type[Agent]] | None = None,
         games: Sequence[str] | None = None,
-        device: str | None = None,
+        settings: Mapping[str, Any] | None = None,
         **choices: Any,
     ) -> Self:
-        """The study with these agents and environments only, and with other choices for its grids where given."""
-        grids = list(self.grids)
-        if agents is not None:
-            there = list(dict.fromkeys(grid.agent for grid in grids))
-            for agent in agents:
-                checks.one_of("agents", agent, there)
-            grids = [grid for grid in grids if grid.agent in agents]
+        """The study with these agents and environments only, and with other values for its grids where given.
+
+        An agent of the user's own that the study does not have gets grids like those of the study's own agents.
+        """
+        grids = list(self.grids) if agents is None else self._grids_of(agents)
         if games is not None:
-            names = list(dict.fromkeys(short_name(grid.env) for grid in grids))
-            wanted = [game.replace("_", "").lower() for game in games]
-            for game in wanted:
-                checks.one_of("games", game, names)
-            grids = [grid for grid in grids if short_name(grid.env) in wanted]
-        if device is not None:
-            grids = [replace(grid, settings={**grid.settings, "device": device}) for grid in grids]
+            names = list(dict.fromkeys(short_name(grid.env).lower() for grid in grids))
+            wanted = [checks.one_of("games", game.replace("_", "").lower(), names) for game in games]
+            grids = [grid for grid in grids if short_name(grid.env).lower() in wanted]
         given = {name: value for name, value in choices.items() if value is not None}
-        return replace(self, grids=tuple(replace(grid, **given) for grid in grids))
+        return replace(
+            self,
+            grids=tuple(replace(grid, settings={**grid.settings, **(settings or {})}, **given) for grid in grids),
+        )
+
+    def _grids_of(self, agents: Sequence[str | type[Agent]]) -> list[Grid]:
+        """The study's grids of these agents, and new ones for agents of the user's own."""
+        own = [agent for agent in agents if is_foreign(agent) and agent_name(agent) not in self.agents]
+        names = [checks.one_of("agents", agent_name(agent), self.agents) for agent in agents if agent not in own]
+        chosen = [grid for grid in self.grids if grid.agent_name in names]
+        return chosen + [self._grid_like(env, find_agent(agent)) for agent in own for env in self.envs]
+
+    def _grid_like(self, env: str, agent: type[Agent]) -> Grid:
+        """A grid for another agent, like the first in that environment whose agent has a memory, or none, as it has.
+
+        Settings stay at the agent's defaults, as those of a grid are meant for another agent.
+        """
+        grids = [grid for grid in self.grids if grid.env == env and not grid.variant]
+        alike = [grid for grid in grids if bool(grid.sizes or grid.strategies) == agent.has_memory]
+        return replace((alike or grids)[0], agent=agent, settings={})
 
 
-def short_name(env: str) -> str:
-    """An environment's name without its namespace and version, in small letters: `mspacman`."""
-    return env.rsplit("/", 1)[-1].rsplit("-v", 1)[0].lower()
+def is_foreign(agent: str | type[Agent]) -> bool:
+    """Whether an agent is given by its class or as `module:Class`, not by the name of a built-in one."""
+    return not isinstance(agent, str) or ":" in agent
+
+
+def agent_name(agent: str | type[Agent]) -> str:
+    """The name of an agent, given in any way. A built-in one is not imported for it."""
+    return find_agent(agent).name if is_foreign(agent) else str(agent)
+
+
+def load(spec: str) -> Any:
+    """The object that `module:name` names."""
+    module, _, name = spec.partition(":")
+    return getattr(import_module(module), name)
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""What is heard of a run while a study is carried out."""
+"""The beginning and the end of a run in a study, as executors report them."""
 
 import traceback
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ class Outcome:
 
     @classmethod
     def failed(cls, run: Run, error: BaseException) -> Self:
-        """Text only: an exception may be impossible to send from one process to another."""
+        """The outcome of a run that raised an error, as text: some exceptions cannot be sent between processes."""
         summary = "".join(traceback.format_exception_only(error)).splitlines()[0]
         return cls(run, error=summary, traceback="".join(traceback.format_exception(error)))
 
@@ -43,7 +43,7 @@ class Executor(Protocol):
     """Where runs take place."""
 
     def __call__(self, runs: Sequence[Run], out: Path) -> Iterator[News]:
-        """Carry out each run once, in `out/<run id>`, beginning with the first; say what becomes of it."""
+        """Carry out each run once, in `out/<run id>`, beginning with the first; yield when each begins and ends."""
 
 
 class StudyError(EngramError):
@@ -62,7 +62,7 @@ class StudyError(EngramError):
 
 
 def carry_out(run: Run, out: Path) -> Outcome:
-    """One run, in this process."""
+    """Carry out one run in this process."""
     try:
         folder = RunFolder(out / run.id)
         result = folder.result
@@ -77,11 +77,11 @@ def carry_out(run: Run, out: Path) -> Outcome:
 
 
 def in_this_process(runs: Sequence[Run], out: Path) -> Iterator[News]:
-    """One run after the other."""
+    """An executor that carries out one run after the other in this process."""
     for run in runs:
         yield Begun(run)
         yield carry_out(run, out)
 
 
 def _say_nothing(text: str) -> None:
-    """What a run tells on resuming is of no interest among many."""
+    """Used for messages about resuming, which are of no interest among many runs."""

@@ -1,7 +1,8 @@
-"""All results of a study as one tidy table: a row for every evaluation."""
+"""All results of a study as one table: a row for every evaluation."""
 
 import json
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Self
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from engram.errors import MissingExtraError, RunFolderError
 from engram.files.disk import storage_errors, write_atomically
-from engram.lab.pages.style import label
+from engram.lab.cell import Cell
 from engram.lab.study_folder import StudyFolder, unusual_evaluation
 from engram.runs.folder import RunFolder
 
@@ -21,8 +22,8 @@ except ImportError as error:
 SCHEMA: dict[str, Any] = {
     "run": pl.String,  # id
     "env": pl.String,
-    "agent": pl.String,  # mfec, nec, d3qn
-    "strategy": pl.String,  # as in the paper: LRU, …; null for an agent without a memory
+    "agent": pl.String,  # its name: mfec, …
+    "strategy": pl.String,  # its name and options: dkm:decay=0.3; null for an agent without a memory
     "capacity": pl.Int64,  # entries per action; null for an agent without a memory
     "seed": pl.Int64,
     "variant": pl.String,  # settings that differ from the study's, as text; empty for none
@@ -47,9 +48,9 @@ class Results:
     study: str
     title: str
     evaluations: pl.DataFrame  # one row per evaluation, as SCHEMA says
-    declared: dict[str, dict[str, Any]]  # the study's runs by id: where each stands in its tables, and what it does
-    calls: list[dict[str, Any]]  # how they were made
-    folder: Path | None = None  # from which it was read
+    declared: dict[str, dict[str, Any]]  # the study's runs by id: cell, seed, variant, steps and evaluation of each
+    calls: list[dict[str, Any]]  # the commands that made them
+    folder: Path | None = None  # from which the results were read
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -62,7 +63,7 @@ class Results:
             evaluations = pl.DataFrame(rows, SCHEMA, orient="row")
         else:
             with storage_errors("read", path / TABLE):
-                evaluations = pl.read_parquet(path / TABLE)
+                evaluations = _with_names(pl.read_parquet(path / TABLE), places)
         if dict(evaluations.schema) != SCHEMA:
             raise RunFolderError(f"{path / TABLE} is not a table of evaluations; export it again from the runs")
         return cls(study["study"], study["title"], evaluations, places, folder.calls(), path)
@@ -79,7 +80,7 @@ class Results:
         return [run_id for run_id in self.declared if run_id not in done]
 
     def export(self, folder: Path) -> None:
-        """Write the table as Parquet and CSV, and what else `read` needs."""
+        """Write the table as Parquet and CSV, and everything else that `read` needs."""
         if self.folder is not None and folder.resolve() != self.folder.resolve():
             if (there := StudyFolder(folder).name) not in ("none", self.study):
                 raise RunFolderError(
@@ -98,22 +99,27 @@ def read_evaluations(path: Path | str) -> pl.DataFrame:
 
 
 def _place(path: Path, place: dict[str, Any]) -> dict[str, Any]:
-    """As the study declares it, with what the run's own config says of its evaluations."""
+    """A run as the study declares it, with the settings of its evaluations from the run's own config."""
     return {**place, **unusual_evaluation(RunFolder(path).config or {})}
 
 
+def _with_names(table: pl.DataFrame, places: dict[str, dict[str, Any]]) -> pl.DataFrame:
+    """The table with the strategies' names, also where it is so old that it holds their labels (`DkM, decay 0.3`)."""
+    names = {run_id: Cell.of(place).strategy for run_id, place in places.items()}
+    if not {"run", "strategy"} <= set(table.columns):
+        return table
+    return table.with_columns(pl.col("run").replace_strict(names, default=pl.col("strategy")).alias("strategy"))
+
+
 def _rows(path: Path, run_id: str, place: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """A finished run's rows of the table, from its log."""
     folder = RunFolder(path)
     result = folder.result
     if result is None:
         return []
-    capacity, strategy = place["capacity"], place["strategy"]
-    head = (
-        *(run_id, place["env"], place["agent"]),
-        *(None if strategy is None else label(strategy), capacity, place["seed"], place.get("variant", "")),
-        None if capacity is None else capacity in result["memory_size"],
-        result["score"],
-    )
+    cell = Cell.of(place)
+    filled = None if cell.capacity is None else cell.capacity in result.get("memory_size", ())
+    head = (run_id, *cell, place["seed"], place.get("variant", ""), filled, result["score"])
     rows, episodes = [], list[float]()
     for line in (path / "progress.jsonl").read_text().splitlines():
         entry = json.loads(line)
@@ -129,8 +135,6 @@ def _rows(path: Path, run_id: str, place: dict[str, Any]) -> list[tuple[Any, ...
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:
-    from io import BytesIO  # noqa: PLC0415
-
     buffer = BytesIO()
     frame.write_parquet(buffer, compression="zstd", compression_level=19, statistics=False)
     return buffer.getvalue()

@@ -29,7 +29,7 @@ def run_all(
     """Carry out every run that has no result yet, in `out/<run id>`; return all results by run id.
 
     With one job the runs take place in this process, one after the other, with more in as many worker processes,
-    with an executor wherever that has them. The callback hears of each run when it begins and when it ended. A run
+    with an executor where that one carries them out. The callback is called when a run begins and when it ends. A run
     that fails is tried once more at the end. One that fails again leaves its traceback in `out/failures/<run id>.txt`,
     and all those are reported by a `StudyError` once the others are done.
     """
@@ -48,7 +48,7 @@ def run_all(
 
 
 class _Execution:
-    """Which runs are wanted, and how those ended that did."""
+    """The runs that are wanted, and the outcomes of those that have ended."""
 
     def __init__(self, wanted: dict[str, Run], out: Path, tell: Callable[[News], object]) -> None:
         self.wanted = wanted
@@ -58,18 +58,18 @@ class _Execution:
 
     @property
     def waiting(self) -> list[Run]:
-        """Those that have not ended, the longest first, so that none is left over at the end."""
+        """The runs that have not ended, the longest first, so that no long one is left over at the end."""
         left = [run for run_id, run in self.wanted.items() if run_id not in self.ended]
         return sorted(left, key=_effort, reverse=True)
 
     def take_finished(self) -> None:
-        """Those that have a result need not be run."""
+        """Note the outcomes of the runs that already have a result."""
         for run in self.wanted.values():
             if RunFolder(self._out / run.id).result is not None:
                 self._end(carry_out(run, self._out))
 
     def carry_out(self, runs: Sequence[Run], executor: Executor, *, last: bool) -> None:
-        """Run them all; those that fail have ended only if it was their last chance."""
+        """Carry out these runs. One that fails counts as ended only if this is its last attempt."""
         if not runs:
             return
         with closing(cast(Any, executor(runs, self._out))) as news:
@@ -92,5 +92,5 @@ class _Execution:
 
 
 def _effort(run: Run) -> float:
-    """A guess at how long a run takes: each step reads the whole memory."""
+    """An estimate of how long a run takes: each step reads the whole memory."""
     return run.agent.step_cost * run.steps * (1 + int(getattr(run.settings, "capacity", 0)) / 10_000)

@@ -1,13 +1,12 @@
-"""What the scores of a few seeds say, and what they do not."""
+"""A comparison of strategies over a few seeds, in sentences that say what chance alone may explain."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from math import comb
 
 import numpy as np
 
-MOST_DIVISIONS = 20_000  # all are tried up to this many; beyond it, so many at random
+from engram.lab.statistics import permutation_test
+
 LEVEL = 0.05  # below it, a difference is called one
 
 
@@ -20,7 +19,7 @@ class Scores:
 
     @property
     def mean(self) -> float:
-        """Over seeds."""
+        """The mean over seeds."""
         return float(np.mean(self.values))
 
     @property
@@ -32,23 +31,8 @@ class Scores:
         return f"{self.mean:.1f} ± {self.std:.1f}" if len(self.values) > 1 else f"{self.mean:.1f}"
 
 
-def permutation_test(a: Sequence[float], b: Sequence[float]) -> float:
-    """How often dividing the same scores at random gives means at least as far apart: the two-sided p."""
-    pooled = np.array([*a, *b], np.float64)
-    observed = abs(np.mean(a) - np.mean(b)) - 1e-9 * np.ptp(pooled)  # rounding must not undo a tie
-    if comb(len(pooled), len(a)) <= MOST_DIVISIONS:
-        first = np.array(list(combinations(range(len(pooled)), len(a))))
-        sums, extra = pooled[first].sum(axis=1), 0
-    else:
-        rng = np.random.default_rng(0)
-        shuffled = rng.permuted(np.tile(pooled, (MOST_DIVISIONS, 1)), axis=1)
-        sums, extra = shuffled[:, : len(a)].sum(axis=1), 1
-    gaps = np.abs(sums / len(a) - (pooled.sum() - sums) / len(b))
-    return float((np.count_nonzero(gaps >= observed) + extra) / (len(gaps) + extra))
-
-
 def in_words(scores: Sequence[Scores]) -> list[str]:
-    """Who scored highest, and whether so few seeds can tell."""
+    """Which strategy scored highest, and whether so few seeds settle that."""
     best, *others = sorted(scores, key=lambda each: -each.mean)
     seeds = len(best.values)
     if seeds == 1:

@@ -1,4 +1,4 @@
-"""Estimates over seeds and their intervals: the stratified bootstrap as in rliable, and Student's and Welch's t."""
+"""Estimates over seeds with intervals: the stratified bootstrap as in rliable, Student's and Welch's t; a test."""
 
 from collections.abc import Callable, Iterable
 from math import inf, isfinite, sqrt
@@ -16,6 +16,7 @@ except ImportError as error:
     raise MissingExtraError('statistics need scipy: pip install "engram-rl[report]"') from error
 
 Strata = Iterable[npt.ArrayLike]  # of each stratum (an environment, say) the scores over seeds, 1-D
+MOST_DIVISIONS = 20_000  # of scores into two groups: all are tried up to this many; beyond it, so many at random
 NUMBERS_AT_ONCE = 2**20  # of resampled curves: 8 MiB
 
 
@@ -27,11 +28,11 @@ class Interval(NamedTuple):
     high: float
 
     def above(self, value: float) -> bool:
-        """Whether all of it lies above the value."""
+        """Whether the whole interval lies above the value."""
         return self.low > value
 
     def below(self, value: float) -> bool:
-        """Whether all of it lies below the value."""
+        """Whether the whole interval lies below the value."""
         return self.high < value
 
     def __format__(self, spec: str) -> str:
@@ -190,6 +191,23 @@ def improvement_interval(
     a_and_b = _strata(a_strata, "a"), _strata(b_strata, "b")
     found = stratified_bootstrap(_improvement, *a_and_b, level=level, repetitions=repetitions, seed=seed)
     return Interval(max(found.low, 0.0), found.estimate, min(found.high, 1.0))
+
+
+def permutation_test(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
+    """The two-sided p: how often dividing the same scores at random gives means at least as far apart."""
+    groups = (_numbers(a, "a"), _numbers(b, "b"))
+    if min(map(len, groups)) < 2:
+        raise InvalidInputError(
+            f"a permutation test needs two scores of each, got {len(groups[0])} and {len(groups[1])}"
+        )
+    unit = 1e-9 * np.ptp(np.concatenate(groups)) or 1.0  # gaps that differ by less are ties, which rounding would undo
+
+    def gap(x: Doubles, y: Doubles, axis: int = -1) -> Doubles:
+        return np.asarray(np.round(np.abs(x.mean(axis=axis) - y.mean(axis=axis)) / unit))
+
+    rng = np.random.default_rng(0)
+    found = stats.permutation_test(groups, gap, n_resamples=MOST_DIVISIONS, alternative="greater", rng=rng)
+    return float(found.pvalue)
 
 
 def _improvement(a: list[Doubles], b: list[Doubles]) -> Doubles:

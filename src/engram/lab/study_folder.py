@@ -16,10 +16,11 @@ from engram.runs.folder import RunFolder, machine
 from engram.runs.run import EVALUATION, Run
 
 COPIED = ("config.json", "progress.jsonl", "meta.json", "model.safetensors", "result.json")  # in this order
+CELL_SETTINGS = ("strategy", "capacity", "seed")  # which have a place of their own in study.json
 
 
 class StudyFolder:
-    """What a study consists of, and what was done about it."""
+    """The files of a study besides those of its runs."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -28,12 +29,12 @@ class StudyFolder:
 
     @property
     def name(self) -> str:
-        """Of the study."""
+        """The name of the study; `none` where the folder holds none."""
         with storage_errors("read", self._study):
             return str(json.loads(self._study.read_text())["study"]) if self._study.exists() else "none"
 
     def read(self) -> dict[str, Any]:
-        """The study's name, its title, and its runs by id."""
+        """The study's name, its title, and its runs by id, as `study.json` has them."""
         with storage_errors("read", self._study):
             text = self._study.read_text() if self._study.exists() else None
         if text is None:
@@ -45,13 +46,13 @@ class StudyFolder:
             raise RunFolderError(f"{self._study} cannot be read: {error!r}") from error
 
     def write(self, name: str, title: str, runs: Mapping[str, Mapping[str, Any]]) -> None:
-        """Write what `read` reads, with a line for each run."""
+        """Write `study.json`, with a line for each run."""
         lines = ",\n".join(f"    {json.dumps(run_id)}: {json.dumps(place)}" for run_id, place in runs.items())
         head = f'{{\n  "study": {json.dumps(name)},\n  "title": {json.dumps(title)},\n  "runs": {{\n'
         write_atomically(self._study, f"{head}{lines}\n  }}\n}}\n".encode())
 
     def declare(self, study: Study, runs: Sequence[Run]) -> None:
-        """Note that these runs belong to the study, besides those that already do."""
+        """Add these runs to `study.json`."""
         known: dict[str, Any] = {}
         if self._study.exists():
             read = self.read()
@@ -65,7 +66,7 @@ class StudyFolder:
         self.write(study.name, study.title, known)
 
     def take_from(self, others: Iterable[Path], runs: Sequence[Run]) -> int:
-        """Copy finished runs from other studies' folders; a run of the same id is the same run. Say how many."""
+        """Copy finished runs of the same ids from other studies' folders; return how many."""
         taken, others = 0, list(others)
         for other in others:
             if not other.is_dir():
@@ -84,7 +85,7 @@ class StudyFolder:
         return taken
 
     def log_call(self, words: Sequence[str], started: float, counts: dict[str, int], jobs: str) -> None:
-        """Note how long a call took and what it did."""
+        """Add a line to `calls.jsonl`: a command, how long it took and how many runs it carried out."""
         call = {
             "command": " ".join(words),
             "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
@@ -98,14 +99,15 @@ class StudyFolder:
             file.write(json.dumps(call) + "\n")
 
     def calls(self) -> list[dict[str, Any]]:
-        """The calls so far."""
+        """The lines of `calls.jsonl`."""
         with storage_errors("read", self._calls):
             return [json.loads(line) for line in self._calls.read_text().splitlines()] if self._calls.exists() else []
 
 
 def _place(run: Run) -> dict[str, Any]:
-    """Where a run stands in the study's tables, and what it does."""
-    settings = run.settings.to_json()
+    """A run's line in `study.json`: its cell, its seed, its steps, and what is not usual about it."""
+    settings, usual = run.settings.to_json(), type(run.settings)().to_json()
+    others = {name: value for name, value in settings.items() if name not in CELL_SETTINGS and value != usual.get(name)}
     return {
         "agent": run.agent.name,
         "env": run.env,
@@ -113,15 +115,16 @@ def _place(run: Run) -> dict[str, Any]:
         "capacity": settings.get("capacity"),
         "seed": run.settings.seed,
         "steps": run.steps,
+        **({"settings": others} if others else {}),
         **unusual_evaluation({name: getattr(run, name) for name in EVALUATION}),
     }
 
 
 def unusual_evaluation(config: Mapping[str, Any]) -> dict[str, Any]:
-    """How a run is evaluated, as far as it is not a run's default."""
+    """The settings of a run's evaluations that are not at their defaults."""
     return {name: config[name] for name in EVALUATION if name in config and config[name] != getattr(Run, name)}
 
 
 def command_line() -> list[str]:
-    """The words with which this was called, as one would type them."""
+    """The command that was typed."""
     return ["engram", *sys.argv[1:]]

@@ -1,4 +1,4 @@
-"""A study while it runs, for people: a table that fills in, or plain lines where there is no terminal."""
+"""The progress of a study on the terminal: a table of scores that fills in, or plain lines where there is none."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,8 +14,10 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from engram.envs.names import short_name
+from engram.lab.cell import strategy_name
+from engram.lab.labels import strategy_label
 from engram.lab.outcome import Begun, News, Outcome
-from engram.lab.pages.style import label
 from engram.runs.run import Run
 
 LINE_SECONDS = 30.0  # between two lines when there is no terminal
@@ -24,7 +26,7 @@ MOST_ROWS = 40  # of the table, on a screen
 
 @dataclass
 class Watch:
-    """Counts runs, and keeps their scores."""
+    """Counts the runs of a study by what became of them, and shows their scores."""
 
     runs: Sequence[Run]
     console: Console
@@ -32,7 +34,9 @@ class Watch:
     reused: int = 0
     failed: int = 0
     running: dict[str, Run] = field(default_factory=dict)
-    scores: dict[tuple[str, ...], dict[str, list[float]]] = field(default_factory=dict)  # row → column → by seed
+    scores: dict[tuple[str, ...], dict[str, list[float]]] = field(
+        default_factory=dict
+    )  # row → column → one per finished seed
 
     def __post_init__(self) -> None:
         self._started = self._last_line = monotonic()
@@ -56,7 +60,7 @@ class Watch:
         self.console.print(self.table() if kind is None else self.line())
 
     def __call__(self, news: News) -> None:
-        """Take in what is heard of a run."""
+        """Note that a run began or ended."""
         if isinstance(news, Begun):
             self.running[news.run.id] = news.run
             return
@@ -79,16 +83,16 @@ class Watch:
 
     @property
     def left(self) -> int:
-        """Runs that have not begun."""
+        """The number of runs that have not begun."""
         return len(self.runs) - self.done - self.failed - len(self.running)
 
     @property
     def counts(self) -> dict[str, int]:
-        """What became of the runs."""
+        """How many runs were wanted, done, reused and failed."""
         return {"wanted": len(self.runs), "done": self.done - self.reused, "reused": self.reused, "failed": self.failed}
 
     def line(self) -> str:
-        """How far it is."""
+        """The counts, the runs per minute and the time that is left, in one line."""
         made = self.done + self.failed - self.reused
         rate = made / max(monotonic() - self._started, 1e-9)
         parts = [f"{self.done} done", f"{len(self.running)} running", f"{self.failed} failed", f"{self.left} left"]
@@ -98,7 +102,7 @@ class Watch:
         return " · ".join(parts)
 
     def table(self) -> Table:
-        """Mean ± standard deviation over the seeds done so far, and how many those are."""
+        """Mean ± standard deviation over the seeds that are done, and how many those are."""
         table = Table(
             box=box.SIMPLE_HEAD,
             padding=(0, 1),
@@ -117,7 +121,7 @@ class Watch:
         return table
 
     def picture(self) -> RenderableType:
-        """The line, what is running, and as much of the table as a screen holds."""
+        """The line of counts, the runs that are running, and the table where it fits the screen."""
         table = self.table()
         running = ", ".join(self.running) or "nothing"
         parts: list[RenderableType] = [Text(self.line(), style="bold"), Text(f"running: {running}", style="dim")]
@@ -127,14 +131,15 @@ class Watch:
 
 
 def _row(run: Run) -> tuple[str, ...]:
-    env = run.env.split("/")[-1].rsplit("-v", 1)[0]
+    """The environment, the agent and the memory size of a run, as the table shows them."""
     capacity = getattr(run.settings, "capacity", None)
-    return env, run.agent.label, "–" if capacity is None else f"{capacity:,}"
+    return short_name(run.env), run.agent.label, "–" if capacity is None else f"{capacity:,}"
 
 
 def _column(run: Run) -> str:
+    """The strategy of a run, as the table shows it."""
     strategy = run.settings.to_json().get("strategy")
-    return "no memory" if strategy is None else label(strategy)
+    return "no memory" if strategy is None else strategy_label(strategy_name(strategy))
 
 
 def _cell(scores: Sequence[float], seeds: int) -> str:

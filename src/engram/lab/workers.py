@@ -1,4 +1,4 @@
-"""Runs on the cores of this machine: warm processes, one thread each, that take one run after the other."""
+"""Runs on the cores of this machine: worker processes with one thread each that carry out one run after the other."""
 
 import os
 import pickle
@@ -23,43 +23,43 @@ PATIENCE_SECONDS = 10.0  # for a worker to save its run before it is ended
 
 
 class WorkerDiedError(EngramError):
-    """A worker ended without a word, as one does that is killed or runs out of memory."""
+    """A worker process ended in the middle of a run: it was killed, or ran out of memory."""
 
 
 class Worker:
-    """A process that carries out runs, and the run that it is at."""
+    """A process that carries out runs, and the run that it is carrying out."""
 
     def __init__(self, out: Path) -> None:
-        self.wire, theirs = SPAWN.Pipe()
+        self.pipe, theirs = SPAWN.Pipe()
         self.process = SPAWN.Process(target=_work, args=(theirs, out), daemon=True)
-        with surroundings():
+        with worker_environment():
             self.process.start()
-        theirs.close()  # so that the end of the process is the end of the wire
+        theirs.close()  # so that the end of the process is the end of the pipe
         self.run: Run | None = None
 
     def take(self, run: Run) -> None:
-        """Begin a run."""
+        """Send a run to the process."""
         self.run = run
-        self.wire.send_bytes(pickle.dumps(run))
+        self.pipe.send_bytes(pickle.dumps(run))
 
     def outcome(self) -> Outcome:
-        """How the run ended, once the wire has something to say."""
+        """How the run ended. Call it when the pipe has something to read."""
         run, self.run = self.run, None
         assert run is not None
         try:
-            said: Outcome | str = self.wire.recv()
+            received: Outcome | str = self.pipe.recv()
         except (EOFError, OSError):
             self.process.join()
             code = self.process.exitcode
             how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
             return Outcome.failed(run, WorkerDiedError(f"the worker process ended with {how} in the middle of the run"))
-        if isinstance(said, str):
-            return Outcome(run, error=said.splitlines()[-1], traceback=said)
-        return said
+        if isinstance(received, str):
+            return Outcome(run, error=received.splitlines()[-1], traceback=received)
+        return received
 
     @property
     def alive(self) -> bool:
-        """Whether it can take a run."""
+        """Whether the process is running."""
         return self.process.is_alive()
 
 
@@ -70,7 +70,7 @@ class Workers:
         self.jobs = jobs
 
     def __call__(self, runs: Sequence[Run], out: Path) -> Iterator[News]:
-        """As the executor that this is. However it is left, the workers end with it."""
+        """Carry out the runs; see `Executor`. The workers end when the generator is closed."""
         waiting, crew = deque(runs), list[Worker]()
         try:
             while waiting or any(worker.run is not None for worker in crew):
@@ -80,14 +80,15 @@ class Workers:
                 for worker in crew:
                     if worker.run is None and waiting:
                         yield from _hand_over(worker, waiting.popleft())
-                busy = {worker.wire: worker for worker in crew if worker.run is not None}
-                for wire in connection.wait(list(busy)):
-                    yield busy[wire].outcome()  # type: ignore[index]
+                busy = {worker.pipe: worker for worker in crew if worker.run is not None}
+                for pipe in connection.wait(list(busy)):
+                    yield busy[pipe].outcome()  # type: ignore[index]
         finally:
             _dismiss(crew)
 
 
 def _hand_over(worker: Worker, run: Run) -> Iterator[News]:
+    """Send a run to a worker."""
     try:
         worker.take(run)
         yield Begun(run)
@@ -97,9 +98,9 @@ def _hand_over(worker: Worker, run: Run) -> Iterator[News]:
 
 
 def _dismiss(crew: Sequence[Worker]) -> None:
-    """End the workers: the idle ones at once, those at a run when they have saved it."""
+    """End the workers: idle ones at once, the others when they have saved their run."""
     for worker in crew:
-        worker.wire.close()
+        worker.pipe.close()
         worker.process.terminate()
     for worker in crew:
         worker.process.join(PATIENCE_SECONDS)
@@ -107,22 +108,22 @@ def _dismiss(crew: Sequence[Worker]) -> None:
             worker.process.kill()
 
 
-def _work(wire: Connection, out: Path) -> None:
-    """In the worker: carry out what comes over the wire, until it ends."""
+def _work(pipe: Connection, out: Path) -> None:
+    """In the worker process: carry out the runs that come through the pipe until it is closed."""
     _end_with_parent()
     with suppress(EOFError, OSError):
         while True:
-            sent = wire.recv_bytes()
+            sent = pipe.recv_bytes()
             try:
-                wire.send(carry_out(pickle.loads(sent), out))
+                pipe.send(carry_out(pickle.loads(sent), out))
             except Interrupted as stopped:  # its run is saved, and it takes no other
                 os._exit(128 + stopped.signal)
-            except Exception:  # it cannot be unpickled: its strategy's module is not to be found here
-                wire.send(traceback.format_exc())
+            except Exception:  # it cannot be unpickled: the module of a part or an agent is not found here
+                pipe.send(traceback.format_exc())
 
 
 def _end_with_parent() -> None:
-    """A worker whose parent was killed would otherwise go on by itself."""
+    """End this worker when its parent ends, also when that is killed."""
     parent = parent_process()
 
     def watch() -> None:
@@ -134,8 +135,8 @@ def _end_with_parent() -> None:
 
 
 @contextmanager
-def surroundings() -> Iterator[None]:
-    """What workers inherit: one thread each, and deafness to Ctrl-C, which is for the parent to answer."""
+def worker_environment() -> Iterator[None]:
+    """While this is entered, processes that are started use one thread and ignore Ctrl-C: the parent handles it."""
     before = {name: os.environ.get(name) for name in THREAD_SETTINGS}
     os.environ.update(dict.fromkeys(THREAD_SETTINGS, "1"))
     if sys.platform != "win32":

@@ -30,7 +30,7 @@ def check_merging(merging: str, strategy: Strategy) -> str:
     """The way of merging, if it is a known one that the strategy can do."""
     checks.one_of("merging", merging, ("single", "episode"))
     if merging == "episode" and not can_merge_episodes(strategy):
-        names = ", ".join(name for name in STRATEGIES.built_in if STRATEGIES.built_in_class(name).clusters)
+        names = ", ".join(name for name in STRATEGIES.built_in if STRATEGIES.built_in[name].clusters)
         raise InvalidInputError(
             f'merging="episode" needs a compiled strategy that merges ({names}), got {strategy.name!r}; '
             'choose one of these, or leave merging at "single"'

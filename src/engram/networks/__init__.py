@@ -5,11 +5,9 @@ from engram.networks.convolutional import Convolutional
 from engram.networks.mlp import MLP
 from engram.parts import Family
 
-NETWORKS: Family[Network] = Family(
-    "network", Network, {"mlp": MLP, "convolutional": Convolutional}, aliases={"conv": "convolutional"}
-)
+NETWORKS: Family[Network] = Family("network", Network, __name__, aliases={"conv": "convolutional"})
 
-__all__ = ["MLP", "NETWORKS", "Convolutional", "Network", "default_network", "make_module"]
+__all__ = ["NETWORKS", "Network", "default_network", "make_module"]
 
 
 def default_network(shape: tuple[int, ...]) -> Network:

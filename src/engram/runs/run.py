@@ -9,9 +9,10 @@ from typing import Any
 
 from engram import checks
 from engram.agents import BUILT_IN, Agent, find_agent
-from engram.agents.config import AgentConfig
+from engram.agents.common.config import AgentConfig
 from engram.envs import EnvSource
 from engram.envs.make import resolved_options
+from engram.envs.names import short_name
 from engram.errors import InvalidInputError, RunFolderError
 from engram.memory.strategies import get_strategy
 from engram.sources import is_ours, source_digest
@@ -74,7 +75,7 @@ class Run:
                 changed[field.name] = getattr(self, field.name)
         changed |= {"agent": self.agent.name} | self._agent_source()
         digest = hashlib.sha256(json.dumps(changed, sort_keys=True).encode()).hexdigest()[:6]
-        parts = [self.env.partition("?")[0].split("/")[-1].rsplit("-v", 1)[0].lower(), self.agent.name.lower()]
+        parts = [short_name(self.env).lower(), self.agent.name.lower()]
         strategy, capacity = (getattr(self.settings, name, None) for name in ("strategy", "capacity"))
         parts += [] if strategy is None else [get_strategy(strategy).name.lower()]
         parts += [] if capacity is None else [str(capacity)]

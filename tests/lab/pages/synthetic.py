@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from engram.lab.evidence import Cell
+from engram.lab.cell import Cell
 from engram.lab.grid import Study
-from engram.lab.pages.style import label
 from engram.lab.results import SCHEMA, Results
 from engram.lab.study_folder import StudyFolder
-from engram.paper.studies import STUDIES
+from engram.paper.registry import STUDIES
 from engram.typing import Array
 
 DEVIATIONS = (0.5, -1.0, 1.5, -1.5, 0.5)  # of the seeds from their mean, in spreads; any three of them differ
@@ -33,15 +32,9 @@ def declare(study: Study, folder: Path) -> Places:
 
 @cache
 def declared(name: str) -> Places:
-    """The runs of one of the studies that the library has."""
+    """The runs of one of the paper's studies."""
     with TemporaryDirectory() as folder:
         return declare(STUDIES[name], Path(folder))
-
-
-def cell_of(place: dict[str, Any]) -> Cell:
-    """Where a run stands."""
-    strategy = None if place["strategy"] is None else label(place["strategy"])
-    return Cell(place["env"], place["agent"], strategy, place["capacity"])
 
 
 def spread_out(mean: Number, spread: Number = 0.0) -> Callable[[Cell, int], float]:
@@ -69,14 +62,14 @@ def results(
     places: Places | None = None,
 ) -> Results:
     """Of a study in which every run but those that are missing has its score and its curve."""
-    name = study if isinstance(study, str) else study.name
+    name, title = (study, STUDIES[study].title) if isinstance(study, str) else (study.name, study.title)
     if places is None:
         places = declared(name)
     columns: dict[str, list[Any]] = {column: [] for column in SCHEMA}
     for run_id, place in places.items():
         if without(place):
             continue
-        cell, seed = cell_of(place), int(place["seed"])
+        cell, seed = Cell.of(place), int(place["seed"])
         value = score(cell, seed)
         steps, returns = curve(cell, seed, value)
         full = None if cell.capacity is None else filled(cell)
@@ -85,7 +78,7 @@ def results(
             row = (*head, step, reached, reached - 1, reached + 1, 20.0, reached / 2, 3)
             for column, entry in zip(columns.values(), row, strict=True):
                 column.append(entry)
-    return Results(name, STUDIES[name].title, pl.DataFrame(columns, SCHEMA), places, [])
+    return Results(name, title, pl.DataFrame(columns, SCHEMA), places, [])
 
 
 def line(first: float, last: float, *, steps: Sequence[int] = tuple(range(500, 20_500, 500))) -> Array:

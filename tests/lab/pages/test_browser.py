@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from engram.lab.pages.study import StudyReport
-from tests.lab.pages.test_study_report import FIGURES, small
+from engram.lab.pages.study_page import StudyReport
+from engram.paper.registry import STUDIES
+from tests.lab.pages.test_study_page import FIGURES, small
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = next((path for name in BROWSERS if (path := shutil.which(name))), None)
@@ -40,7 +41,7 @@ pytestmark = pytest.mark.skipif(BROWSER is None, reason=f"none of {', '.join(BRO
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page with all parts, and what is folded is open."""
     found = small(tmp_path_factory.mktemp("study"))
-    path = StudyReport(found, tmp_path_factory.mktemp("report")).write()
+    path = StudyReport(found, tmp_path_factory.mktemp("report"), STUDIES["cartpole"]).write()
     path.write_text(path.read_text().replace("<details>", "<details open>"))
     return path
 

@@ -5,25 +5,26 @@ from typing import Any
 
 import pytest
 
-from engram.lab.evidence import Cell
-from engram.lab.pages.study import StudyReport
-from engram.lab.pages.tables import legend
+from engram.lab.cell import Cell
+from engram.lab.evidence import Evidence
+from engram.lab.pages.score_tables import legend
+from engram.lab.pages.study_page import StudyReport
 from engram.lab.results import Results
-from engram.paper.claims import Evidence
-from engram.paper.studies import STUDIES
+from engram.paper.registry import STUDIES
 from tests.lab.pages.synthetic import declare, results
-from tests.lab.pages.test_study_report import Reader, texts_of
+from tests.lab.pages.test_study_page import Reader, texts_of
 
 STRATEGIES = ("lru", "dkm", "fading")
 SHORT = {"steps": 300_000, "evaluation_interval_steps": 30_000, "evaluation_episodes": 3, "evaluation_max_steps": 4_000}
 STEPS = tuple(range(30_000, 330_000, 30_000))
 CAPTION = "MFEC after 300,000 training steps (the paper: 5,000,000)"
+ATARI = STUDIES["atari"]
 PONG, BOWLING, QBERT = (f"engram/{name}-v0" for name in ("Pong", "Bowling", "Qbert"))
 
 
 def score(cell: Cell, seed: int) -> float:
     mean = {PONG: -13.0, BOWLING: 47.0}.get(cell.env, 700.0)
-    return mean + {"Fading": 4.0, "DkM": 1.0}.get(str(cell.strategy), 0.0) + seed
+    return mean + {"fading": 4.0, "dkm": 1.0}.get(str(cell.strategy), 0.0) + seed
 
 
 def curve(cell: Cell, seed: int, value: float) -> tuple[tuple[int, ...], list[float]]:
@@ -33,7 +34,7 @@ def curve(cell: Cell, seed: int, value: float) -> tuple[tuple[int, ...], list[fl
 def games(folder: Path, without: str = "", **choices: Any) -> Results:
     """The games with MFEC at one size; no run of one of them is finished."""
     chosen = {"agents": ["mfec"], "sizes": (10_000,), "seeds": (0, 1), "strategies": STRATEGIES, **SHORT, **choices}
-    study = STUDIES["atari"].only(**chosen)
+    study = ATARI.only(**chosen)
     return results(
         *(study, score),
         curve=curve,
@@ -45,7 +46,7 @@ def games(folder: Path, without: str = "", **choices: Any) -> Results:
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = games(tmp_path_factory.mktemp("study"), QBERT)
-    return StudyReport(found, tmp_path_factory.mktemp("report")).write().parent
+    return StudyReport(found, tmp_path_factory.mktemp("report"), ATARI).write().parent
 
 
 def test_all_games_are_in_one_table_that_says_how_long_they_were_trained(written: Path) -> None:
@@ -81,7 +82,7 @@ def test_a_panel_for_each_game_that_was_run(written: Path) -> None:
 
 def test_rows_say_how_long_where_they_differ(tmp_path: Path) -> None:
     found = games(tmp_path, agents=["nec"], sizes=None, steps=None, strategies=None)
-    tables = Reader(StudyReport(found, tmp_path).sections()[0].html()).tables
+    tables = Reader(StudyReport(found, tmp_path, ATARI).sections()[0].html()).tables
     rows = {(row[0], row[1]) for row in tables["NEC"][1:]}
     assert ("Pong", "10,000<small>5,000,000 training steps") in rows
     assert ("Pong", "100,000<small>3,500,000 training steps") in rows
@@ -89,10 +90,10 @@ def test_rows_say_how_long_where_they_differ(tmp_path: Path) -> None:
 
 def test_what_is_not_part_of_the_study_is_not_missing(tmp_path: Path) -> None:
     chosen: dict[str, Any] = {"agents": ["mfec"], "sizes": (10_000,), "seeds": (0, 1), **SHORT}
-    declare(STUDIES["atari"].only(games=["pong"], strategies=("lru", "fading"), **chosen), tmp_path)
-    study = STUDIES["atari"].only(games=["bowling"], strategies=("lru", "dkm"), **chosen)
+    declare(ATARI.only(games=["pong"], strategies=("lru", "fading"), **chosen), tmp_path)
+    study = ATARI.only(games=["bowling"], strategies=("lru", "dkm"), **chosen)
     found = results(study, score, places=declare(study, tmp_path))
-    html = StudyReport(found, tmp_path).sections()[0].html()
+    html = StudyReport(found, tmp_path, ATARI).sections()[0].html()
     rows = {row[0]: row[2:] for row in Reader(html).tables[CAPTION]}
     assert list(rows) == ["environment", "Bowling", "Pong"], "in the study's order, not in that of the calls"
     assert rows["environment"] == ["LRU", "DkM", "Fading"]
@@ -102,10 +103,10 @@ def test_what_is_not_part_of_the_study_is_not_missing(tmp_path: Path) -> None:
 
 
 def test_the_legend_explains_what_there_is(tmp_path: Path) -> None:
-    as_long = legend(Evidence([games(tmp_path / "long", steps=5_000_000, strategies=("lru", "dkm"))]))
+    as_long = legend(Evidence([games(tmp_path / "long", steps=5_000_000, strategies=("lru", "dkm"))]), ATARI.references)
     assert "▲ ▼: ours lies above or below the paper's" in as_long
     assert "Not in the paper" not in as_long
     rooms = STUDIES["openroom"].only(seeds=(0, 1))
     found = results(rooms, score, places=declare(rooms, tmp_path / "room"), filled=lambda cell: cell.capacity != 200)
-    assert "the paper" not in legend(Evidence([found]))
-    assert "○: no table ever filled" in legend(Evidence([found]))
+    assert "the paper" not in legend(Evidence([found]), rooms.references)
+    assert "○: no table ever filled" in legend(Evidence([found]), rooms.references)

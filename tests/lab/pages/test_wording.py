@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from engram.cli import main
-from engram.lab.pages.study import StudyReport
+from engram.lab.pages.study_page import StudyReport
 from engram.lab.pages.wording import evaluations_in_words, score_in_words, steps_in_words
+from engram.lab.reports import find_report
 from engram.lab.results import Results
 from engram.lab.study_folder import StudyFolder
-from engram.paper.reports import write_report
-from engram.paper.studies import STUDIES
+from engram.paper.registry import STUDIES
 from tests.lab.pages.synthetic import declare, results
 
 PLACE: dict[str, Any] = {"agent": "mfec", "env": "engram/Pong-v0"}
@@ -23,9 +23,9 @@ TOLD = "Every 200 training steps an evaluation plays 3 greedy episodes, each cut
 
 def test_steps_are_told_beside_the_papers_where_those_are_others() -> None:
     assert steps_in_words([15_000]) == "15,000 training steps"
-    assert steps_in_words([15_000, 15_000], {15_000}) == "15,000 training steps"
-    assert steps_in_words([300_000], {5_000_000}) == "300,000 training steps (the paper: 5,000,000)"
-    assert steps_in_words({20, 10}, {30, 40}) == "10 or 20 training steps (the paper: 30 or 40)"
+    assert steps_in_words([15_000, 15_000], {15_000}, "the paper") == "15,000 training steps"
+    assert steps_in_words([300_000], {5_000_000}, "the paper") == "300,000 training steps (the paper: 5,000,000)"
+    assert steps_in_words({20, 10}, {30, 40}, "the paper") == "10 or 20 training steps (the paper: 30 or 40)"
 
 
 @pytest.mark.parametrize(
@@ -81,9 +81,9 @@ def test_a_page_says_how_its_runs_were_evaluated(tmp_path: Path) -> None:
     assert place.pop("evaluation_max_steps") == 30
     assert "evaluation_epsilon" not in place
     StudyFolder(runs).write(read["study"], read["title"], read["runs"])
-    write_report(runs, out)
+    find_report(runs, out, STUDIES).write()
     assert f"A run's score is the mean return of all its 2 evaluations. {TOLD}" in (out / "README.md").read_text()
-    write_report(out, again)
+    find_report(out, again, STUDIES).write()
     assert (again / "index.html").read_bytes() == (out / "index.html").read_bytes()
     assert json.loads((again / "study.json").read_text()) == json.loads((out / "study.json").read_text())
 

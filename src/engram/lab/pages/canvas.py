@@ -1,4 +1,4 @@
-"""What all figures share: matplotlib, a style, and how they are written."""
+"""What all figures share: matplotlib, a style, and how they are written to files."""
 
 from io import BytesIO
 from pathlib import Path
@@ -36,7 +36,7 @@ STYLE: dict[Any, Any] = {
 
 
 class Saved(NamedTuple):
-    """Where a figure was written."""
+    """The files of a figure."""
 
     svg: Path
     png: Path

@@ -30,13 +30,13 @@ class Curve:
 
     @classmethod
     def read(cls, label: str, folders: Sequence[Path]) -> Self:
-        """From the folders of finished runs that differ in nothing but their seed."""
+        """The curve of finished runs that differ in nothing but their seed, from their folders."""
         logs = [list(RunFolder(folder).evaluations()) for folder in folders]
         return cls.of(label, [(_array(log, "step"), _means(log)) for log in logs])
 
     @classmethod
     def of(cls, label: str, curves: Sequence[tuple[Array, Array]]) -> Self:
-        """From steps and returns of each seed, up to the last evaluation that all have."""
+        """The curve of the steps and returns of each seed, up to the last evaluation that all seeds have."""
         length = min(len(steps) for steps, _ in curves)
         return cls(label, curves[0][0][:length], np.array([returns[:length] for _, returns in curves]))
 
@@ -57,7 +57,7 @@ def learning_curves(curves: Sequence[Curve], looks: Mapping[str, Look], *, y_lab
 def curve_grid(
     panels: Mapping[str, Sequence[Curve]], looks: Mapping[str, Look], *, y_label: str, same_returns: bool = True
 ) -> Figure:
-    """Panels side by side with one legend, on the same axes but for returns that cannot be compared."""
+    """Panels side by side with one legend; `same_returns` says whether they share the axis of returns."""
     columns = min(COLUMNS, ceil(len(panels) / (2 if len(panels) > COLUMNS else 1)))
     rows = ceil(len(panels) / columns)
     with mpl.rc_context({**STYLE, "font.size": 9}):
@@ -79,7 +79,7 @@ def curve_grid(
 
 
 def add_legend(figure: Figure, names: Collection[str], looks: Mapping[str, Look]) -> None:
-    """Above the panels, in the order of the looks."""
+    """Add a legend above the panels, in the order of the looks."""
     shown = {name: look for name, look in looks.items() if name in names}
     lines = [
         mpl.lines.Line2D([], [], color=look.colour, linestyle=look.linestyle, linewidth=2) for look in shown.values()
@@ -100,7 +100,7 @@ def _draw(axes: Axes, curves: Sequence[Curve], looks: Mapping[str, Look], *, wid
 
 
 def _limit(axes: Axes, curves: Sequence[Curve]) -> None:
-    """After everything is drawn: a limit that is set is no longer moved by what comes later."""
+    """Let the axes begin at 0. Call it after everything is drawn, as a limit that is set no longer moves."""
     axes.margins(x=0)
     axes.set_xlim(left=0)
     if all((curve.returns >= 0).all() for curve in curves):

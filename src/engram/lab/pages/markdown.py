@@ -7,7 +7,7 @@ from engram.lab.pages.page import Block, Drawing, Entry, Facts, Folded, Names, P
 
 
 def markdown(page: Page) -> str:
-    """The whole file. What is folded in the page is left out."""
+    """A page as Markdown, without its folded blocks."""
     return "\n\n".join([f"# {page.title}", *_blocks(page.blocks)]) + "\n"
 
 
@@ -57,5 +57,5 @@ def _cell(cell: Entry) -> str:
 
 
 def _escape(text: str) -> str:
-    """With the signs that Markdown would take for its own, and a minus for a hyphen before a number."""
+    """Text with the signs escaped that mean something in Markdown, and with a minus, not a hyphen, before numbers."""
     return re.sub(r"(?<![\w-])-(?=[0-9]|inf)", "−", re.sub(r"([|*_<])", r"\\\1", text))

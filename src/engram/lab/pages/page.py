@@ -73,7 +73,7 @@ class Block(Protocol):
     """A part of a page."""
 
     def html(self) -> str:
-        """What stands in the file."""
+        """The block as HTML."""
 
 
 @dataclass(frozen=True)
@@ -91,43 +91,43 @@ class Text:
 
 @dataclass(frozen=True)
 class Names:
-    """Names, none of which is broken between two lines."""
+    """A list of names; no name is broken between two lines."""
 
     names: Sequence[str]
 
     def html(self) -> str:
-        """One after the other."""
+        """The names, separated by commas."""
         return f'<p class="note"><code>{", ".join(f"<span>{escape(name)}</span>" for name in self.names)}</code></p>'
 
 
 @dataclass(frozen=True)
 class Warnings:
-    """What a reader must know before anything else."""
+    """Warnings at the top of a page."""
 
     texts: Sequence[str]
 
     def html(self) -> str:
-        """A list that stands out."""
+        """A highlighted list."""
         return f'<ul class="warning">{"".join(f"<li>{_text(text)}</li>" for text in self.texts)}</ul>'
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure and what it shows."""
+    """A figure and its caption."""
 
     svg: str
     caption: str
-    file: str = ""  # where it lies besides, seen from the page
+    file: str = ""  # the path of the figure as a file, relative to the page
 
     def html(self) -> str:
-        """The drawing in the page itself; where the page is much narrower, it is scrolled and not shrunk."""
+        """The drawing inside the page; where the screen is much narrower, it is scrolled and not shrunk."""
         drawing = f'<div class="wide">{_inline(self.svg, self.caption)}</div>'
         return f"<figure>\n{drawing}\n<figcaption>{_text(self.caption)}</figcaption>\n</figure>"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A cell of a table that is more than its text."""
+    """A cell of a table with more than plain text."""
 
     text: str
     below: Sequence[str] = ()  # further lines, smaller
@@ -137,7 +137,7 @@ class Entry:
     mark: str = ""  # beside the text, where it does not move it
 
     def html(self, label: str = "") -> str:
-        """The cell; its label stands before it where there is no room for a header."""
+        """The cell; its label is shown before it on screens too narrow for a header."""
         text = f"<b>{_text(self.text)}</b>" if self.bold else _text(self.text)
         mark = f'<span class="mark">{escape(self.mark)}</span>' if self.mark else ""
         below = "".join(f"<small>{_text(line)}</small>" for line in self.below)
@@ -178,20 +178,20 @@ class Table:
 
 @dataclass(frozen=True)
 class Folded:
-    """What only some readers want to see."""
+    """Blocks that are hidden until a reader opens them."""
 
     title: str
     blocks: Sequence[Block]
 
     def html(self) -> str:
-        """Open it by a click on its title."""
+        """The blocks, which a click on the title opens."""
         inside = "\n".join(block.html() for block in self.blocks)
         return f"<details><summary>{escape(self.title)}</summary>\n{inside}\n</details>"
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What it is → its values: how something was made."""
+    """A list of facts: name → values."""
 
     facts: Mapping[str, Sequence[str]]
     commands: Sequence[str] = ()  # to make it again
@@ -214,13 +214,13 @@ class Section:
     blocks: Sequence[Block]
 
     def html(self) -> str:
-        """A heading, and what stands under it."""
+        """The heading and its blocks."""
         return f"<h2>{escape(self.title)}</h2>\n" + "\n".join(block.html() for block in self.blocks)
 
 
 @dataclass(frozen=True)
 class Page:
-    """What a report holds, in the order in which it is read."""
+    """A whole page: its title and its blocks from top to bottom."""
 
     title: str
     blocks: Sequence[Block] = field(default_factory=tuple)
@@ -246,17 +246,17 @@ class Page:
 
 
 def _text(text: str) -> str:
-    """Escaped, with the sign of a number as a minus, not a hyphen, and no line that begins with a percent sign."""
+    """Text as HTML: a minus, not a hyphen, before numbers, and no line break before a percent sign."""
     return re.sub(r"(?<![\w-])-(?=[0-9]|inf)", "−", escape(text)).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def _words(command: str) -> str:
-    """A command that may be broken between its words only, not at a hyphen."""
+    """A command as HTML; lines are broken between its words only, not at hyphens."""
     return " ".join(f"<span>{escape(word)}</span>" for word in command.split(" "))
 
 
 def _inline(svg: str, description: str) -> str:
-    """The drawing without its XML header, in the page's own ink, described for those who cannot see it."""
+    """An SVG as part of the page: no XML header, in the page's text colour, described for screen readers."""
     drawing = svg[svg.index("<svg") :].replace(INK.lower(), "currentColor").replace(INK, "currentColor")
     drawing = re.sub(r"\s*<metadata>.*?</metadata>", "", drawing, flags=re.DOTALL)
     drawing = re.sub(r'<g id="[^"]*"', "<g", drawing)  # names that nothing refers to, and that other drawings have too

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engram.agents import label_of
-from engram.lab.claims import name_of
+from engram.envs.names import short_name
+from engram.lab.labels import strategy_label
 from engram.lab.pages import page
 from engram.lab.results import Results
 
 
 def how_it_was_made(results: Results, evaluation: str) -> page.Section:
-    """The last part of a study's page; `evaluation` says how the runs were evaluated."""
+    """The section of a study's page on how it was made; `evaluation` says how the runs were evaluated."""
     facts = _facts(results.calls)
     steps = {f"{label_of(place['agent'])} {place['steps']:,} steps" for place in results.declared.values()}
     facts["Training"] = [", ".join(sorted(steps))]
@@ -18,8 +19,8 @@ def how_it_was_made(results: Results, evaluation: str) -> page.Section:
     rows: list[list[str | page.Entry]] = []
     columns = ["env", "agent", "strategy", "capacity", "variant"]
     for (env, agent, strategy, capacity, variant), runs in results.runs.group_by(columns, maintain_order=True):
-        memory = [] if capacity is None else [str(strategy), f"{capacity:,}"]
-        place = [name_of(str(env)), label_of(str(agent)), *memory, *([str(variant)] if variant else [])]
+        memory = [] if capacity is None else [strategy_label(str(strategy)), f"{capacity:,}"]
+        place = [short_name(str(env)), label_of(str(agent)), *memory, *([str(variant)] if variant else [])]
         rows.append([", ".join(place), page.Entry("", runs.sort("seed")["run"].to_list())])
     listed = page.Table(["cell", "runs"], rows, prose=True)
     commands = list(dict.fromkeys(call["command"] for call in results.calls))

@@ -17,6 +17,6 @@ def write_page(page: Page, out: Path) -> Path:
 
 
 def write_figure(figure: Figure, out: Path, name: str, caption: str) -> Drawing:
-    """Write a figure as SVG and PNG, and give it as a part of the page."""
+    """Write a figure as SVG and PNG; return it as a block of the page."""
     saved = save(figure, out / "figures" / name)
     return Drawing(saved.svg.read_text(), caption, f"figures/{name}.png")

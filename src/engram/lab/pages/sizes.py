@@ -7,7 +7,7 @@ import numpy as np
 
 from engram.lab.pages.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
 from engram.lab.pages.curves import add_legend
-from engram.lab.pages.style import D3QN, Look
+from engram.lab.pages.style import Look
 from engram.lab.statistics import stratified_bootstrap
 from engram.typing import Array
 
@@ -21,7 +21,7 @@ class Panel:
     title: str
     scores: Mapping[str, Mapping[int, Array]]  # strategy → size → [seeds]
     last: Mapping[str, Mapping[int, Array]] = field(default_factory=dict)  # the same with the last evaluations
-    baseline: float | None = None  # of an agent without a memory
+    baselines: Mapping[str, float] = field(default_factory=dict)  # mean scores of agents without a memory, by label
     empty: frozenset[int] = frozenset()  # sizes at which no table ever filled
 
 
@@ -44,7 +44,7 @@ def score_by_size(panels: Sequence[Panel], looks: Mapping[str, Look], *, y_label
                     axes.errorbar(
                         sizes * shift, means, np.array(bounds).T, fmt="none", ecolor=colour, alpha=0.5, elinewidth=1.2
                     )
-            _baseline(axes, panel)
+            _draw_baselines(axes, panel, looks)
             _sizes_below(axes, panel)
         grid[0].set_ylabel(y_label)
         _legend(figure, panels, looks, baseline=True)
@@ -138,9 +138,9 @@ def _panels(panels: Sequence[Panel], *, sharey: bool = True) -> tuple[Figure, li
     return figure, grid
 
 
-def _baseline(axes: Axes, panel: Panel) -> None:
-    if panel.baseline is not None:
-        axes.axhline(panel.baseline, color=D3QN.colour, linestyle=(0, D3QN.dashes), linewidth=1.4)
+def _draw_baselines(axes: Axes, panel: Panel, looks: Mapping[str, Look]) -> None:
+    for name, score in panel.baselines.items():
+        axes.axhline(score, color=looks[name].colour, linestyle=looks[name].linestyle, linewidth=1.4)
 
 
 def _sizes_below(axes: Axes, panel: Panel) -> None:
@@ -151,7 +151,7 @@ def _sizes_below(axes: Axes, panel: Panel) -> None:
 
 
 def _name_sizes(axes: Axes, panel: Panel, places: Sequence[int], sizes: Sequence[int]) -> None:
-    """Aslant, as many sizes are large numbers; a star where no table ever filled."""
+    """Label the axis with the sizes, slanted, with a star where no table ever filled."""
     names = [f"{size:,}{'*' if size in panel.empty else ''}" for size in sizes]
     axes.set_xticks(places, names, rotation=40, ha="right", rotation_mode="anchor")
     axes.set_xlabel("Entries per action")
@@ -159,6 +159,7 @@ def _name_sizes(axes: Axes, panel: Panel, places: Sequence[int], sizes: Sequence
 
 def _legend(figure: Figure, panels: Sequence[Panel], looks: Mapping[str, Look], *, baseline: bool = False) -> None:
     names = {name for panel in panels for name in panel.scores}
-    drawn = {"D3QN"} if baseline and any(panel.baseline is not None for panel in panels) else set()
-    add_legend(figure, names | drawn, {**looks, "D3QN": D3QN})
+    if baseline:
+        names |= {name for panel in panels for name in panel.baselines}
+    add_legend(figure, names, looks)
     figure.align_xlabels()

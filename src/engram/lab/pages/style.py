@@ -1,17 +1,16 @@
-"""How strategies are named and drawn, the same in every table and figure.
+"""How strategies are drawn, the same in every figure.
 
 The built-in strategies have Okabe and Ito's colours, which people with any kind of colour vision can tell apart;
 those chosen show on white and on black. A variant of a strategy keeps its hue and gets another shade and other dashes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from engram.memory.strategies import STRATEGIES
+from engram.lab.labels import LABELS, strategy_label
 
 INK = "#33363B"  # text and axes; a page replaces it by its own
-LABELS = {"lru": "LRU", "rew": "REW", "sur": "SUR", "kmeans": "kM", "dkm": "DkM", "fading": "Fading"}
 COLOURS = {
     "lru": "#0072B2",
     "rew": "#CC79A7",
@@ -21,6 +20,7 @@ COLOURS = {
     "fading": "#56B4E9",
 }
 OTHER_COLOURS = ("#882255", "#7F7F7F", "#B8A900")  # for strategies of the user's own, in the order met
+BASELINE_COLOUR = "#666666"  # of agents without a memory
 SHADES = (0.0, -0.3, 0.35, -0.5, 0.2, -0.15)  # of a strategy and its variants: towards white, or black if below 0
 DASHES: tuple[tuple[float, ...], ...] = (
     *((), (4, 1.5), (1.2, 1.2), (6, 1.5, 1.2, 1.5)),
@@ -37,30 +37,17 @@ class Look:
 
     @property
     def linestyle(self) -> Literal["solid"] | tuple[float, tuple[float, ...]]:
-        """As matplotlib has it."""
+        """The line style for matplotlib."""
         return (0, self.dashes) if self.dashes else "solid"
 
 
-D3QN = Look("#666666", (1.2, 1.2))  # the agent without a memory
-
-
-def label(strategy: Mapping[str, Any]) -> str:
-    """What tables and figures call a strategy, given as in a run's config: `{"name": "dkm", "decay": 0.1}`."""
-    name = strategy["name"]
-    built_in = name in STRATEGIES.built_in and "source" not in strategy
-    usual = STRATEGIES.built_in_class(name)().options if built_in else {}
-    options = {key: value for key, value in strategy.items() if key not in ("name", "source")}
-    unusual = [f"{key} {_number(value)}" for key, value in options.items() if usual.get(key) != value]
-    return ", ".join([LABELS[name] if built_in else name, *unusual])
-
-
-def looks(strategies: Iterable[Mapping[str, Any]]) -> dict[str, Look]:
+def looks(strategies: Iterable[str]) -> dict[str, Look]:
     """A look for each strategy, by label. Built-in ones with their default options always look the same."""
     found: dict[str, Look] = {}
     variants: dict[str, int] = {}
     others: dict[str, str] = {}
     for strategy in strategies:
-        name, text = strategy["name"], label(strategy)
+        name, text = strategy.partition(":")[0], strategy_label(strategy)
         if text in found:
             continue
         if text == LABELS.get(name):
@@ -73,11 +60,14 @@ def looks(strategies: Iterable[Mapping[str, Any]]) -> dict[str, Look]:
     return found
 
 
-def _number(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def baseline_looks(agents: Iterable[str]) -> dict[str, Look]:
+    """A look for each agent without a memory, by label: grey, told apart by dashes."""
+    dashes = ((1.2, 1.2), *DASHES[1:2], *DASHES[3:])
+    return {agent: Look(BASELINE_COLOUR, dashes[i % len(dashes)]) for i, agent in enumerate(agents)}
 
 
 def _shade(colour: str, amount: float) -> str:
+    """A colour moved towards white, or towards black where the amount is below 0."""
     target = 255 if amount > 0 else 0
     parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
     return "#" + "".join(f"{round(part + (target - part) * abs(amount)):02X}" for part in parts)

@@ -1,4 +1,4 @@
-"""An agent at play, as a film: what it sees and, if asked, what it makes of it."""
+"""Videos of an agent playing: the environment's pictures and, if asked, the Q-values behind each action."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +28,7 @@ LONGEST_STEPS = 3_000  # of a film
 
 
 def film(agent: Agent, env_id: str, *, seed: int, explain: bool = False) -> Iterator[Array]:
-    """One episode as evaluation plays it: pictures [height, width, 3], one per step."""
+    """The pictures of one evaluation episode, [height, width, 3], one per step."""
     env = make_by_id(env_id, render_mode="rgb_array")
     scale = Scale()
     try:
@@ -49,7 +49,7 @@ def film(agent: Agent, env_id: str, *, seed: int, explain: bool = False) -> Iter
 
 
 def write_video(path: Path, pictures: Iterator[Array], *, fps: int = 30) -> int:
-    """Write a film as .gif or .mp4; return the number of its pictures."""
+    """Write pictures as a .gif or .mp4; return their number."""
     check_name(path)
     make_folder(path.absolute().parent)
     with storage_errors("write", path):
@@ -57,7 +57,7 @@ def write_video(path: Path, pictures: Iterator[Array], *, fps: int = 30) -> int:
 
 
 def check_name(path: Path) -> None:
-    """Refuse what is neither a .gif nor an .mp4."""
+    """Raise an error unless the file's name ends in .gif or .mp4."""
     if path.suffix not in (".gif", ".mp4"):
         raise InvalidInputError(f"a video must be a .gif or an .mp4, got {path.name!r}")
 
@@ -94,28 +94,28 @@ def _write_mp4(path: Path, pictures: Iterator[Array], fps: int) -> int:
 
 
 def enlarge(picture: Array) -> Array:
-    """Whole multiples of small pictures, with sharp edges."""
+    """A small picture enlarged by a whole number, with sharp edges."""
     times = max(1, HEIGHT // len(picture))
     return picture.repeat(times, axis=0).repeat(times, axis=1)
 
 
 class Scale:
-    """From values to pixels; it widens as larger values are met, so that the eye can follow."""
+    """Maps values to pixels; the range grows with the values met, so that pictures stay comparable."""
 
     def __init__(self) -> None:
         self.low, self.high = 0.0, 1e-6
 
     def __call__(self, value: float) -> float:
-        """The place of a value, from left to right."""
+        """The horizontal position of a value, in pixels."""
         return MARGIN + (value - self.low) / (self.high - self.low) * (PANEL - 2 * MARGIN)
 
     def widen(self, values: Array) -> None:
-        """Make room for these."""
+        """Extend the range to these values."""
         self.low, self.high = min(self.low, float(values.min())), max(self.high, float(values.max()))
 
 
 def panel(agent: Agent, observation: Array, action: int, total: float, height: int, scale: Scale) -> Array:
-    """Q of every action, the values of its nearest memories as dots, nearer ones larger, and the action taken."""
+    """A picture of Q of every action, with the values of the nearest entries as dots, nearer ones larger."""
     q = agent.q_values(np.asarray(observation)[None])[0]
     near = neighbours(agent, observation)
     scale.widen(q)
@@ -142,9 +142,9 @@ def panel(agent: Agent, observation: Array, action: int, total: float, height: i
 
 def neighbours(agent: Agent, observation: Array) -> list[tuple[Array, Array]]:
     """For each action the values of the nearest entries and their weights; nothing for an agent without a memory."""
-    memory: Any = getattr(agent, "memory", None)
-    if memory is None:
+    if not agent.has_memory:
         return []
+    memory: Any = agent.memory  # type: ignore[attr-defined]
     key = agent.encoder(np.asarray(observation)[None])  # type: ignore[attr-defined]
     found = []
     for action in range(memory.actions):

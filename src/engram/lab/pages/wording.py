@@ -1,22 +1,22 @@
-"""What a study's runs did, in words: how long they were trained, how they were evaluated, and what their score is."""
+"""Sentences about a study's runs: how long they were trained, how they were evaluated, and what their score is."""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from engram.agents import label_of
-from engram.lab.claims import name_of
+from engram.envs.names import short_name
 from engram.runs.folder import LAST_EVALUATIONS
 from engram.runs.run import EVALUATION, Run
 
 
-def steps_in_words(ours: Collection[int], theirs: Collection[int] = ()) -> str:
-    """How long some runs were trained, and the paper's where that is not the same."""
-    other = f" (the paper: {_either(theirs)})" if theirs and set(theirs) != set(ours) else ""
+def steps_in_words(ours: Collection[int], theirs: Collection[int] = (), name: str = "") -> str:
+    """How long some runs were trained, and those of a reference of that name where that is not the same."""
+    other = f" ({name}: {_either(theirs)})" if theirs and set(theirs) != set(ours) else ""
     return f"{_either(ours)} training steps{other}"
 
 
 def score_in_words(counts: Collection[int]) -> str:
-    """What a run's score is, by how many evaluations the runs had."""
+    """What a run's score is, given the numbers of evaluations of the runs."""
     if counts and max(counts) <= LAST_EVALUATIONS:
         number = f"{max(counts)} " if len(set(counts)) == 1 else ""
         which = "its only evaluation" if number == "1 " else f"all its {number}evaluations"
@@ -27,13 +27,13 @@ def score_in_words(counts: Collection[int]) -> str:
 
 
 def evaluations_in_words(places: Iterable[Mapping[str, Any]]) -> str:
-    """How the runs were evaluated, given as a study declares them; which were, where not all were alike."""
+    """How runs were evaluated, given their lines in `study.json`; with agents and environments where that differs."""
     kinds: dict[str, dict[str, None]] = {}
     for place in places:
-        where = f"{label_of(place['agent'])} in {name_of(place['env'])}"
+        where = f"{label_of(place['agent'])} in {short_name(place['env'])}"
         kinds.setdefault(_evaluation(place), {})[where] = None
-    told = "; ".join(kind + (f" ({', '.join(where)})" if len(kinds) > 1 else "") for kind, where in kinds.items())
-    return f"{told[0].upper()}{told[1:]}." if told else ""
+    text = "; ".join(kind + (f" ({', '.join(where)})" if len(kinds) > 1 else "") for kind, where in kinds.items())
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _evaluation(place: Mapping[str, Any]) -> str:

@@ -13,15 +13,7 @@ from engram.memory.strategies.rew import MaximiseRewards
 from engram.memory.strategies.sur import MaximiseSurprise
 from engram.parts import Family
 
-STRATEGIES: Family[Strategy] = Family(
-    "strategy",
-    Strategy,
-    {
-        strategy.name: strategy
-        for strategy in (LeastRecentlyUsed, MaximiseRewards, MaximiseSurprise, KMeans, DynamicKMeans, FadingKMeans)
-    },
-    aliases={"km": "kmeans"},  # the paper's kM
-)
+STRATEGIES: Family[Strategy] = Family("strategy", Strategy, __name__, aliases={"km": "kmeans"})  # the paper's kM
 
 __all__ = [
     "STRATEGIES",

@@ -107,7 +107,7 @@ class Stream:
 
 
 class Distance(NamedTuple):
-    """How far from the data is what a method keeps?"""
+    """How far what a method keeps is from the data."""
 
     points: int  # of the stream
     seed: int
@@ -228,7 +228,7 @@ def run_stream(out: Path, *, stream: Stream | None = None, seeds: Sequence[int] 
 
 
 def _claim(out: Path, study: dict[str, Any]) -> None:
-    """Note which study the folder is for; what was made with other seeds is removed."""
+    """Write `study.json`, unless the folder holds other parameters; remove what was made with other seeds."""
     path = out / "study.json"
     if path.exists():
         before, now = json.loads(path.read_bytes()), json.loads(_json(study))

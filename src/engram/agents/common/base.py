@@ -1,0 +1,301 @@
+"""What all agents share: learning in an environment, predicting, saving and loading."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from engram import checks
+from engram.agents.common.config import AgentConfig
+from engram.agents.common.model_file import MALFORMED, Model, read_model, write_model
+from engram.agents.common.saved import check_part, load_part, part_state
+from engram.agents.common.settings import signature_of
+from engram.envs import Env, EnvLike, EnvSource
+from engram.envs.fingerprint import fingerprint
+from engram.errors import EngramError, InvalidInputError, ModelFileError
+from engram.exploration import Exploration, View
+from engram.exploration.greedy import greedy_by_hash
+from engram.parts import Spaces
+from engram.randomness import generator
+from engram.sources import is_ours, source_digest
+from engram.training.events import Event
+from engram.training.loop import LoopState, play, replay_game
+from engram.typing import Array, Floats
+
+
+class Agent(ABC):
+    """An agent bound to a kind of environment.
+
+    To write your own, derive from this class and define `build`, `act`, `observe` and `q_values`; name in `saved` the
+    attributes that must be saved. The settings are the fields of `Config`.
+
+    Args:
+        env: An environment id, a Gymnasium environment, or a function that makes one.
+        settings: The fields of `Config`, by name.
+    """
+
+    name: ClassVar[str]  # in files and on the command line; the class's name if not given
+    label: ClassVar[str]  # in tables and figures; the name if not given
+    Config: ClassVar[type[AgentConfig]] = AgentConfig
+    has_memory: ClassVar[bool] = False  # it has an EpisodicMemory as `memory`
+    has_replay: ClassVar[bool] = False  # it has a replay of observations as `replay`
+    step_cost: ClassVar[float] = 1.0  # time of a step of training, in steps of MFEC
+    default_steps: ClassVar[int] = 15_000  # of a run whose length is not said
+    saved: ClassVar[tuple[str, ...]] = ()  # attributes to save: arrays, generators, and objects with a `state_dict`
+    config: Any
+
+    def __init__(self, env: EnvLike, **settings: Any) -> None:
+        self._begin(env, self.Config.from_settings(settings))
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.name = vars(cls).get("name", cls.__name__)
+        cls.label = vars(cls).get("label", cls.name)
+        cls.__signature__ = signature_of(cls.Config)  # type: ignore[attr-defined]
+
+    def _begin(self, env: EnvLike, config: AgentConfig) -> None:
+        """Make everything that the agent consists of."""
+        self.config = config
+        self.source = EnvSource(env)
+        self.spaces = Spaces(self.source.observation_shape, self.source.observation_dtype, self.source.actions)
+        self.loop = LoopState(seed=self.seed)
+        self.policy_rng = generator(self.seed, "policy")
+        self._prediction_rng = generator(self.seed, "prediction")
+        self.exploration: Exploration = config.chosen_exploration().build(
+            self.spaces, generator(self.seed, "exploration")
+        )
+        if self.exploration.needs_distances and not self.has_memory:
+            raise InvalidInputError(
+                f"the exploration {self.exploration.name!r} needs distances to remembered states, and {self.label} has "
+                "no memory; choose another one, or an agent with a memory"
+            )
+        self._env: Env | None = None
+        self._env_fingerprint: str | None = None  # of an environment that the user may step as well
+        self._env_moved = False  # it may have been stepped since, or is not where the unfinished game was left
+        self.build()
+
+    @property
+    def seed(self) -> int:
+        """The seed that determines everything random about the agent."""
+        return int(self.config.seed)
+
+    @property
+    def steps(self) -> int:
+        """Steps of training taken so far."""
+        return self.loop.step
+
+    def __repr__(self) -> str:
+        where = self.source.name or "an environment of its own"
+        return f"<{self.label} in {where}: {self.steps:,} steps, {self._repr_parts()}seed {self.seed}>"
+
+    def _repr_parts(self) -> str:
+        return "".join(f"{name} {part.spec()}, " for name, part in self.config.parts().items())
+
+    # What an algorithm defines -------------------------------------------------------------------------
+
+    @abstractmethod
+    def build(self) -> None:
+        """Make the agent's own parts from `self.config` and `self.spaces`."""
+
+    @abstractmethod
+    def act(self, observation: Array, step: int) -> int:
+        """Choose an action for training, and remember what was seen."""
+
+    @abstractmethod
+    def observe(self, reward: float, observation: Array, terminated: bool, truncated: bool) -> None:
+        """Take in what followed, and learn from it."""
+
+    @abstractmethod
+    def q_values(self, observations: Array) -> Floats:
+        """Q of every action for a batch of observations, [B, …] → [B, actions]; changes nothing."""
+
+    def distances(self, observations: Array) -> Floats:
+        """Squared distances to the nearest remembered states, [B, …] → [B, actions]; only agents with a memory."""
+        raise NotImplementedError(f"{self.label} has no memory")
+
+    def begin_episode(self) -> None:
+        """Called before the first step of every training episode."""
+        self.exploration.begin_episode()
+
+    def forget_episode(self) -> None:
+        """Drop what was remembered of the unfinished episode."""
+
+    def check_parts(self) -> None:
+        """Raise InvalidInputError unless what is saved fits together, beyond what each part checks by itself."""
+
+    @classmethod
+    def widths(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:
+        """Columns that arrays of a file must have, by path, to be checked before anything is allocated."""
+        return {}
+
+    # What a user calls ---------------------------------------------------------------------------------
+
+    def learn(
+        self,
+        total_timesteps: int,
+        *,
+        progress_bar: bool = False,
+        callbacks: Sequence[Callable[[Event], object]] = (),
+    ) -> Self:
+        """Take `total_timesteps` more steps of training. Every event is handed to every callback."""
+        steps = checks.at_least("total_timesteps", total_timesteps, 1)
+        if not progress_bar:
+            for event in self.events(steps):
+                for callback in callbacks:
+                    callback(event)
+            if self.source.shared and self._env is not None:
+                self._env_fingerprint, self._env_moved = fingerprint(self._env), False
+            return self
+        from engram.training.progress import ProgressBar  # noqa: PLC0415 (rich draws from Python's generator on import)
+
+        with ProgressBar(self, steps) as bar:
+            return self.learn(steps, callbacks=(bar, *callbacks))
+
+    def events(self, total_timesteps: int) -> Iterator[Event]:
+        """Learn as `learn` does, as a generator: one step at a time, at the caller's pace."""
+        env = self._environment()
+        self._env_fingerprint = None
+        return play(
+            self,
+            env,
+            self.loop,
+            until=self.loop.step + total_timesteps,
+            shape=self.source.observation_shape,
+            first_action=self.source.first_action,
+        )
+
+    def predict(
+        self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True
+    ) -> tuple[Any, Any]:
+        """The action for an observation, or the actions for a batch of them, and `state` as given.
+
+        Deterministic prediction is a pure function of the observation; otherwise the agent explores as it does
+        in training, with a generator of its own.
+        """
+        self._env_moved |= self.source.shared  # whoever predicts may also have stepped the environment
+        batch = np.asarray(observation)
+        shape = self.source.observation_shape
+        single = batch.shape == shape
+        if single:
+            batch = batch[None]
+        if batch.shape[1:] != shape or batch.ndim != len(shape) + 1:
+            raise InvalidInputError(
+                f"observation must have shape {shape}, or (batch, {', '.join(map(str, shape))}), got {batch.shape}"
+            )
+        batch = batch.astype(self.source.observation_dtype, copy=False)
+        q = self.q_values(batch)
+        actions = greedy_by_hash(q, batch, self.seed, self.config.ties) if deterministic else self._explore(batch, q)
+        actions = actions + self.source.first_action
+        return (actions[0] if single else actions), state
+
+    def _explore(self, observations: Array, q: Floats) -> Array:
+        """Actions as in training; the exploration is left as it was."""
+        before = self.exploration.state_dict()
+        view = View(
+            self.spaces.actions,
+            q_values=lambda row: q[row],
+            distances=lambda row: self.distances(observations[row : row + 1])[0],
+            ties=self.config.ties,
+        )
+        choose, rng = self.exploration.choose, self._prediction_rng
+        actions = np.array([choose(self.steps, rng, view.at(row)) for row in range(len(q))])
+        if before:
+            self.exploration.load_state_dict(before)
+        return actions
+
+    def abandon_game(self) -> None:
+        """Drop the unfinished game and its episode; learning goes on with a new one."""
+        self.loop.end_game()
+        self.forget_episode()
+
+    def save(self, path: str | Path) -> None:
+        """Write everything that the agent is, mid-episode included, to one safetensors file."""
+        write_model(Path(path), self.name, self.describe(), self.state_dict())
+
+    @classmethod
+    def load(cls, path: str | Path, env: EnvLike | None = None, **parts: Any) -> Self:
+        """An agent from a file, ready to predict and to go on learning exactly where it was.
+
+        `env` is needed if the agent was not trained in an environment with an id. A part of your own that it was
+        trained with (`strategy=`, `encoder=`, `exploration=`, `network=`) has to be given again.
+        """
+        model = read_model(Path(path))
+        if model.agent != cls.name:
+            raise ModelFileError(f"{path} holds a {model.agent} agent, not {cls.name}; use engram.load(path)")
+        try:
+            return cls._from_model(model, path, env, parts)
+        except EngramError:
+            raise
+        except MALFORMED as error:
+            raise ModelFileError(
+                f"{path} is damaged: its content is not that of a {cls.name} agent ({error!r})"
+            ) from error
+
+    @classmethod
+    def _from_model(cls, model: Model, path: str | Path, env: EnvLike | None, parts: dict[str, Any]) -> Self:
+        described = model.description
+        source = env if env is not None else described["env"]
+        if source is None:
+            raise InvalidInputError(f"{path} does not say how to make its environment; pass it: load(path, env)")
+        if env is None and (not isinstance(source, str) or ":" in source):  # an id with a colon imports a module
+            raise ModelFileError(
+                f"{path} does not name a registered environment ({source!r}); pass it: load(path, env)"
+            )
+        config = cls.Config.from_json(described["config"], parts)
+        model.check_widths(cls.widths(described["config"], described["spaces"]["shape"]))
+        agent = cls.__new__(cls)
+        agent._begin(source, config)
+        if agent.describe()["spaces"] != described["spaces"]:
+            raise InvalidInputError(
+                f"{path} was trained with {described['spaces']}, but the environment has {agent.describe()['spaces']}"
+            )
+        agent.load_state_dict(model.state)
+        return agent
+
+    def describe(self) -> dict[str, Any]:
+        """What the agent is made from: its environment, that one's spaces, and every setting."""
+        shape, dtype, actions = self.spaces
+        described = {
+            "env": self.source.name,
+            "spaces": {"shape": list(shape), "dtype": dtype.str, "actions": actions},
+            "config": self.config.to_json(),
+        }
+        own = {} if is_ours(type(self).__module__) else {"source": source_digest(type(self))}
+        return described | own
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that the agent has learned and must remember, as plain data and arrays."""
+        names = ("loop", "policy_rng", *self.saved)
+        state = {name: part_state(getattr(self, name)) for name in names}
+        optional = {name: part_state(getattr(self, name, None)) for name in ("encoder", "exploration")}
+        return state | {name: content for name, content in optional.items() if content}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore what `state_dict` gave; the unfinished game is replayed when learning goes on."""
+        for name in ("encoder", "exploration"):
+            if part_state(getattr(self, name, None)):
+                load_part(getattr(self, name), state[name])
+        for name in (*self.saved, "loop", "policy_rng"):
+            load_part(getattr(self, name), state.get(name, {}))
+        self._env_moved, self._env_fingerprint = True, None
+        self.check_valid()
+
+    def check_valid(self) -> None:
+        """Raise InvalidInputError, saying what is wrong, unless all that the agent must remember fits together."""
+        self.loop.check_valid(self.source.observation_shape, self.source.observation_dtype, self.source.actions)
+        for name in self.saved:
+            check_part(getattr(self, name))
+        self.check_parts()
+
+    def _environment(self) -> Env:
+        """The environment to learn in, where the unfinished game was left."""
+        if self._env is None:
+            self._env, self._env_moved = self.source.make(), True
+        elif self._env_fingerprint is not None:
+            self._env_moved = self._env_fingerprint != fingerprint(self._env)
+        if self._env_moved:
+            replay_game(self._env, self.loop, first_action=self.source.first_action)
+            self._env_moved = False
+        return self._env

@@ -1,0 +1,94 @@
+"""Hyperparameters as frozen, checked dataclasses that can be written down and read back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Self
+
+from engram import checks
+from engram.encoders import ENCODERS, Encoder
+from engram.errors import InvalidInputError
+from engram.exploration import EXPLORATIONS, Exploration
+from engram.exploration.epsilon_greedy import EpsilonGreedy
+from engram.memory.strategies import STRATEGIES
+from engram.networks import NETWORKS
+from engram.parts import Family, Part
+
+PARTS: dict[str, Family[Any]] = {  # settings that are parts, wherever a config has them
+    family.word: family for family in (ENCODERS, NETWORKS, STRATEGIES, EXPLORATIONS)
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentConfig:
+    """What all agents have. The defaults are the paper's for MFEC and NEC in classic control (Tables 4 and 5)."""
+
+    seed: int = 0  # one seed determines everything that is random
+    discount: float = 0.99  # λ, what a reward is worth one step later
+    encoder: str | Encoder | None = None  # a name such as scaled, or module:Class; None: the usual one
+    exploration: str | Exploration | None = None  # a name such as novelty, or module:Class; None: ε-greedy, as below
+    epsilon_initial: float = 1.0  # probability of a random action at the start
+    epsilon_final: float = 5e-3  # probability of a random action at the end
+    epsilon_anneal_start_steps: int = 5_000  # step from which that probability falls in a straight line
+    epsilon_anneal_end_steps: int = 25_000  # step at which it has reached its final value
+    ties: Literal["random", "first"] = "random"  # between actions of equal value: one at random, or the first
+
+    def __post_init__(self) -> None:
+        checks.at_least("seed", self.seed, 0)
+        for name in ("discount", "epsilon_initial", "epsilon_final"):
+            checks.within(name, getattr(self, name), 0, 1)
+        checks.one_of("ties", self.ties, ("random", "first"))
+        checks.at_least("epsilon_anneal_start_steps", self.epsilon_anneal_start_steps, 0)
+        checks.at_least("epsilon_anneal_end_steps", self.epsilon_anneal_end_steps, self.epsilon_anneal_start_steps)
+        self.parts()
+
+    @classmethod
+    def from_settings(cls, settings: dict[str, Any]) -> Self:
+        """A config from keyword arguments; an unknown one is answered with the nearest name."""
+        known = [field.name for field in fields(cls)]
+        for name in settings:
+            if name not in known:
+                raise InvalidInputError(
+                    f"unknown setting {name!r}; {checks.nearest(name, known)}settings: {', '.join(known)}"
+                )
+        return cls(**settings)
+
+    @classmethod
+    def from_json(cls, described: Mapping[str, Any], given: Mapping[str, Any]) -> Self:
+        """The config that `to_json` described; parts of the user's own must be given again, by their setting."""
+        settings = dict(described)
+        for name, part in given.items():
+            if part is not None and name not in part_settings(cls):
+                raise InvalidInputError(f"this agent has no {name}; leave out {name}=")
+        for name in part_settings(cls):
+            if isinstance(settings.get(name), dict):
+                settings[name] = PARTS[name].restore(settings[name], given.get(name))
+            elif given.get(name) is not None:
+                raise InvalidInputError(f"the agent was trained with the usual {name}; leave out {name}=")
+        return cls.from_settings(settings)
+
+    def parts(self) -> dict[str, Part]:
+        """The parts that were chosen, by their setting; those left at None are the agent's to choose."""
+        chosen = {name: getattr(self, name) for name in part_settings(type(self))}
+        return {name: PARTS[name].find(part) for name, part in chosen.items() if part is not None}
+
+    def chosen_exploration(self) -> Exploration:
+        """The exploration: the one that was chosen, or ε-greedy by the epsilon settings."""
+        if self.exploration is not None:
+            return EXPLORATIONS.find(self.exploration)
+        return EpsilonGreedy(
+            self.epsilon_initial, self.epsilon_final, self.epsilon_anneal_start_steps, self.epsilon_anneal_end_steps
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Every setting, as plain data."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return values | {name: part.describe() for name, part in self.parts().items()}
+
+    def foreign_parts(self) -> dict[str, str]:
+        """The parts that are not Engram's own, as they are named on a command line."""
+        return {name: part.spec() for name, part in self.parts().items() if "source" in part.describe()}
+
+
+def part_settings(config: type[AgentConfig]) -> list[str]:
+    """The settings of a config that are parts."""
+    return [field.name for field in fields(config) if field.name in PARTS]

@@ -1,0 +1,182 @@
+"""The unfinished episode of an agent with a memory, and episodes that wait for their encoder to settle."""
+
+from math import isfinite
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from engram.errors import InvalidInputError
+from engram.memory import EpisodicMemory
+from engram.training.events import total_of
+from engram.typing import Array, Floats, Longs, States
+
+
+class Encodes(Protocol):
+    """What makes keys of observations: an encoder, or NEC's network."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether keys can be made."""
+
+    def update(self, observation: Array) -> None:
+        """Learn from the observation of a training step."""
+
+    def __call__(self, observations: Array) -> Any:
+        """[B, …] → [B, key_size]."""
+
+
+class Finished(NamedTuple):
+    """An episode that ended: one row per step, and its whole return."""
+
+    keys: Any  # [T, key_size], as arrays or tensors
+    states: States  # [T]
+    actions: Longs  # [T]
+    returns: Floats  # [T], what followed each step
+    total: float  # undiscounted return of the whole episode
+
+    def write_to(self, memory: EpisodicMemory) -> None:
+        """Write every state into the table of the action taken there, in order of time."""
+        for action in range(memory.actions):
+            taken = np.flatnonzero(self.actions == action)
+            if len(taken):
+                memory.write(
+                    action,
+                    self.keys[taken],
+                    self.returns[taken],
+                    states=self.states[taken],
+                    episode_return=self.total,
+                )
+
+
+class Episode:
+    """What was seen, done and received in the unfinished episode: one entry of each list per step."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.keys: list[Any] = []  # while the encoder has not settled, observations
+        self.states: list[int] = []
+        self.actions: list[int] = []
+        self.rewards: list[float] = []
+        self.best: list[float] = []  # max over a of Q(s, a) when the state was visited; only NEC needs it
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    def add(self, key: Any, state: int, action: int) -> None:
+        """Begin a step."""
+        self.keys.append(key)
+        self.states.append(state)
+        self.actions.append(action)
+
+    def finish(self, returns: Floats) -> Finished:
+        """The whole episode, with the returns that followed its steps; what comes next is another one."""
+        keys = np.array(self.keys) if isinstance(self.keys[0], np.ndarray) else stack_tensors(self.keys)
+        states, actions = np.array(self.states, np.uint64), np.array(self.actions)
+        finished = Finished(keys, states, actions, returns, total_of(self.rewards))
+        self.clear()
+        return finished
+
+    def state_dict(self) -> dict[str, Any]:
+        """The lists as arrays; `best` only where it is kept."""
+        state: dict[str, Any] = {
+            "keys": np.array([as_array(key) for key in self.keys], np.float32 if not self.keys else None),
+            "states": np.array(self.states, np.uint64),
+            "actions": np.array(self.actions, np.int32),
+            "rewards": np.array(self.rewards, np.float64),
+        }
+        return state | ({"best": np.array(self.best, np.float64)} if self.best else {})
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore what `state_dict` gave."""
+        self.keys = list(state["keys"])
+        self.states, self.actions = state["states"].tolist(), state["actions"].tolist()
+        self.rewards, self.best = state["rewards"].tolist(), state.get("best", np.zeros(0)).tolist()
+
+    def check(self, length: int, shape: tuple[int, ...], actions: int, *, has_best: bool = False) -> None:
+        """Raise InvalidInputError unless there are so many steps, with keys of this shape and possible actions."""
+        lists: list[list[Any]] = [self.keys, self.states, self.actions, self.rewards]
+        same = all(len(each) == length for each in lists) and len(self.best) == (length if has_best else 0)
+        inside = all(0 <= action < actions for action in self.actions) and all(
+            tuple(key.shape) == shape for key in self.keys
+        )
+        finite = all(isfinite(number) for number in (*self.rewards, *self.best)) and all(
+            bool(np.isfinite(as_array(key)).all()) for key in self.keys
+        )
+        if not (same and inside and finite):
+            raise InvalidInputError(
+                f"the unfinished episode is not valid: it should have {length} steps with actions from 0 to "
+                f"{actions - 1}, keys of shape {shape} and finite numbers"
+            )
+
+
+class Waiting:
+    """Episodes whose observations could not be encoded yet, because their encoder had not settled."""
+
+    def __init__(self) -> None:
+        self.episodes: list[Finished] = []  # with observations in the place of keys
+
+    def encode(self, encoder: Encodes, observation: Array, unfinished: Episode, memory: EpisodicMemory) -> Any:
+        """An observation while keys have not settled, [1, …]; in the step in which they do, its key, [1, key_size].
+
+        In the step in which the encoder settles, all that waited is encoded and written.
+        """
+        encoder.update(observation)
+        if not encoder.settled:
+            return np.array(observation[None])
+        for waited in self.episodes:
+            waited._replace(keys=encoder(waited.keys)).write_to(memory)
+        self.episodes = []
+        unfinished.keys = [encoder(seen[None])[0] for seen in unfinished.keys]
+        return encoder(observation[None])
+
+    def write(self, finished: Finished, encoder: Encodes, memory: EpisodicMemory) -> None:
+        """Write an episode to the memory, now or when its encoder has settled."""
+        if encoder.settled:
+            finished.write_to(memory)
+        else:
+            self.episodes.append(finished)
+
+    def state_dict(self) -> dict[str, Any]:
+        """All episodes one after the other, and where each ends."""
+        if not self.episodes:
+            return {}
+        columns = {
+            name: np.concatenate([getattr(each, name) for each in self.episodes])
+            for name in ("keys", "states", "actions", "returns")
+        }
+        lengths = np.array([len(each.actions) for each in self.episodes], np.int64)
+        return {**columns, "lengths": lengths, "totals": np.array([each.total for each in self.episodes])}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore what `state_dict` gave."""
+        self.episodes = []
+        if not state:
+            return
+        ends = np.cumsum(state["lengths"])[:-1]
+        columns = [np.split(state[name], ends) for name in ("keys", "states", "actions", "returns")]
+        for keys, states, actions, returns, total in zip(*columns, state["totals"].tolist(), strict=True):
+            self.episodes.append(Finished(keys, states, actions, returns, total))
+
+    def check(self, shape: tuple[int, ...], actions: int) -> None:
+        """Raise InvalidInputError unless every episode can be encoded and written."""
+        for each in self.episodes:
+            right = each.keys.shape == (len(each.actions), *shape) and each.states.shape == each.returns.shape
+            inside = bool(((each.actions >= 0) & (each.actions < actions)).all())
+            if not (right and inside and np.isfinite(each.returns).all() and np.isfinite(each.keys).all()):
+                raise InvalidInputError("an episode that waits for its encoder to settle is not valid")
+
+
+def as_array(numbers: Any) -> Array:
+    """A NumPy array of an array or of a tensor on any device."""
+    array: Array = numbers if isinstance(numbers, np.ndarray) else numbers.detach().cpu().numpy()
+    return array
+
+
+def stack_tensors(keys: list[Any]) -> Any:
+    """Tensors one below the other."""
+    from engram.devices import torch  # noqa: PLC0415 (an extra)
+
+    return torch.stack(keys)

@@ -1,0 +1,33 @@
+"""What stands before a network: an encoder of the user's choice, or nothing."""
+
+from typing import Any
+
+from engram.agents.common.config import AgentConfig
+from engram.encoders import ENCODERS, Encoder
+from engram.parts import Spaces
+from engram.typing import Array
+
+
+class Front:
+    """Observations on their way into a network: encoded if an encoder was chosen, otherwise as they are."""
+
+    def __init__(self, config: AgentConfig, spaces: Spaces, generator: Any) -> None:
+        self.encoder: Encoder | None = None
+        self.shape = spaces.observation_shape
+        if config.encoder is not None:
+            self.encoder = ENCODERS.find(config.encoder).build(spaces, generator)
+            self.shape = self.encoder.shape
+
+    @property
+    def settled(self) -> bool:
+        """Whether the same observation will always be encoded in the same way."""
+        return self.encoder is None or self.encoder.settled
+
+    def update(self, observation: Array) -> None:
+        """Show the encoder the observation of a training step."""
+        if self.encoder is not None:
+            self.encoder.update(observation)
+
+    def __call__(self, observations: Array) -> Array:
+        """[B, …] → [B, *shape]."""
+        return observations if self.encoder is None else self.encoder(observations)

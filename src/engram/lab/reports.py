@@ -1,0 +1,50 @@
+"""The report of a study's folder, and the evidence that several folders hold."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol, Self
+
+from engram.files.disk import write_atomically
+from engram.lab.evidence import Evidence
+from engram.lab.grid import Study, load
+from engram.lab.pages.claims_table import claims_tables
+from engram.lab.pages.markdown import markdown
+from engram.lab.pages.page import Page, Section
+from engram.lab.pages.study_page import StudyReport
+from engram.lab.study_folder import StudyFolder
+from engram.lab.verdicts import ClaimList
+
+
+class Report(Protocol):
+    """What writes the page of a study."""
+
+    @classmethod
+    def read(cls, study: Study, folder: Path, out: Path) -> Self:
+        """The report on what a folder holds, to be written to `out`."""
+
+    def write(self) -> Path:
+        """Write the page and its files; return the page's path."""
+
+    @property
+    def evidence(self) -> Evidence:
+        """What claims are decided from."""
+
+
+def find_report(folder: Path, out: Path, studies: Mapping[str, Study]) -> Report:
+    """The report on a folder, by the study that it holds: one of those given, or any other."""
+    name = StudyFolder(folder).name
+    study = studies.get(name, Study(name, ""))
+    kind: type[Report] = load(study.report) if study.report else StudyReport
+    return kind.read(study, folder, out)
+
+
+def read_evidence(folders: Sequence[Path], studies: Mapping[str, Study]) -> Evidence:
+    """The results in these folders together."""
+    return sum((find_report(folder, folder, studies).evidence for folder in folders), Evidence())
+
+
+def write_claims(claims: ClaimList, evidence: Evidence, path: Path) -> None:
+    """Write the verdicts on claims, and their rules, as Markdown."""
+    tables = claims_tables(claims, evidence)
+    page = Page(claims.title, [tables.verdicts, Section("The rules", [tables.rules])])
+    write_atomically(path, markdown(page).encode())

@@ -1,0 +1,13 @@
+"""Acrobot: the paper's Table 2. Steps, sizes and seeds are the paper's, the evaluation interval is ours."""
+
+from engram.lab.grid import Study
+from engram.paper.acrobot.published import REFERENCES
+from engram.paper.grids import table
+
+STUDY = Study(
+    "acrobot",
+    "Acrobot: five ways to forget at six memory sizes",
+    table("Acrobot-v1", "classic", (50, 150, 500, 1000, 5000, 10_000)),
+    REFERENCES,
+    claims="engram.paper.claims:CLAIMS",
+)

@@ -1,0 +1,16 @@
+"""CartPole: the paper's Table 1. Steps, sizes and seeds are the paper's, the evaluation interval is ours."""
+
+from engram.lab.grid import Study
+from engram.paper.cartpole.published import REFERENCES
+from engram.paper.grids import table
+
+FIGURE_2 = {("CartPole-v1", "nec", 50): "the paper's Figure 2"}
+
+STUDY = Study(
+    "cartpole",
+    "CartPole: five ways to forget at eight memory sizes",
+    table("CartPole-v1", "classic", (50, 100, 150, 500, 1000, 3000, 5000, 10_000), mfec_steps=15_000),
+    REFERENCES,
+    claims="engram.paper.claims:CLAIMS",
+    enlarged=FIGURE_2,
+)

@@ -1,0 +1,1 @@
+"""FourRoom, four rooms with doors."""

@@ -1,0 +1,36 @@
+"""Grids with the paper's settings: the tables of classic control and of the rooms are alike."""
+
+from collections.abc import Sequence
+
+from engram.lab.grid import Grid
+from engram.memory.strategies import Strategy
+from engram.paper.presets import Family, preset
+
+AGENTS = ("mfec", "nec")  # the paper's agents with a memory
+FIVE = ("lru", "rew", "sur", "kmeans", "dkm")  # the paper's strategies
+ROOM_SIZES = (2, 5, 10, 25, 50, 100, 150, 200)  # ours: the paper prints none
+
+
+def grid(
+    agent: str,
+    env: str,
+    family: Family,
+    steps: int,
+    seeds: Sequence[int],
+    strategies: Sequence[str | Strategy] = (),
+    sizes: Sequence[int] = (),
+    *,
+    evaluation_interval_steps: int = 500,
+) -> Grid:
+    """A grid with the paper's settings for an agent in a family of environments."""
+    settings = preset(agent, family)
+    return Grid(agent, env, steps, seeds, strategies, sizes, settings, evaluation_interval_steps)
+
+
+def table(env: str, family: Family, sizes: Sequence[int], *, mfec_steps: int = 20_000) -> tuple[Grid, ...]:
+    """A table of the paper: MFEC and NEC with every strategy at every size, and D3QN."""
+    return (
+        grid("mfec", env, family, mfec_steps, range(5), FIVE, sizes),
+        grid("nec", env, family, 20_000, range(5), FIVE, sizes),
+        grid("d3qn", env, family, 20_000, range(5)),
+    )

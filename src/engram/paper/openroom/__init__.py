@@ -1,0 +1,1 @@
+"""OpenRoom, a room without walls inside."""

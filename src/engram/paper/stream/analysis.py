@@ -1,0 +1,173 @@
+"""The report of the 2-D stream: which points the strategies keep, how far they are from the data, what it costs."""
+
+import json
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import polars as pl
+
+from engram.files.disk import write_atomically
+from engram.lab.evidence import Evidence
+from engram.lab.grid import Study
+from engram.lab.pages import page
+from engram.lab.pages.canvas import STYLE, Figure, mpl
+from engram.lab.pages.claims_table import claims_blocks
+from engram.lab.pages.report_folder import write_figure, write_page
+from engram.lab.pages.style import COLOURS
+from engram.lab.statistics import mean_interval
+from engram.paper.claims import CLAIMS
+from engram.paper.stream.claims import COSTS, DISTANCES, LENGTHS, TABLES
+from engram.paper.stream.density import CAPTION, NAMES, ORDER, densities, evolution, read_snapshots
+from engram.typing import Array
+
+FILES = ("study.json", "meta.json", "distances.csv", "lengths.csv", "points.csv", "costs.csv")
+
+
+@dataclass(frozen=True)
+class StreamReport:
+    """The page of the stream."""
+
+    folder: Path
+    out: Path
+    title: str
+
+    @classmethod
+    def read(cls, study: Study, folder: Path, out: Path) -> Self:
+        """The report on what a folder holds, to be written to `out`."""
+        return cls(folder, out, study.title)
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """The tables of the study, for its claims."""
+        return Evidence(tables={name: pl.read_csv(self.folder / f"{name.split('/')[1]}.csv") for name in TABLES})
+
+    def write(self) -> Path:
+        """Write the page and its figures; return the page's path."""
+        if self.out.resolve() != self.folder.resolve():
+            for name in FILES:
+                write_atomically(self.out / name, (self.folder / name).read_bytes())
+        return write_page(page.Page(self.title, self.content()), self.out)
+
+    def content(self) -> list[page.Block]:
+        """The page from top to bottom."""
+        distances, lengths, costs = (self.evidence.tables[name] for name in (DISTANCES, LENGTHS, COSTS))
+        study = json.loads((self.folder / "study.json").read_text())
+        snapshots = read_snapshots(self.folder)
+        seeds, stream = len(study["seeds"]), study["parameters"]
+        capacity, points = stream["capacity"], stream["points"]
+        mine = tuple(claim for claim in CLAIMS.claims if "stream" in claim.studies)
+        return [
+            page.Text(
+                f"{points:,} points in the plane: the first half on a grid in random order, the second from a skew "
+                f"normal distribution; {capacity} are kept. LRU, kM and DkM see them one by one, k-means all at once. "
+                "The paper (its appendix) gives neither the number of points nor that of clusters; both were chosen "
+                "here for a clear picture, after other lengths had been seen, so those are shown too."
+            ),
+            page.Section(CLAIMS.title, claims_blocks(replace(CLAIMS, claims=mine), self.evidence)),
+            page.Section(
+                "What each method keeps",
+                [
+                    self._drawing(densities(snapshots), "densities", f"After the whole stream; one seed. {CAPTION}"),
+                    self._drawing(evolution(snapshots), "evolution", f"DkM as it sees more of the stream. {CAPTION}"),
+                    _distances(distances, f"Energy distance, mean ± standard deviation over {seeds} seeds"),
+                ],
+            ),
+            page.Section(
+                "The length of the stream decides",
+                [
+                    page.Text(
+                        "A write to a full table adds 1 to one count and takes 1/N from each of N, so DkM's counts "
+                        "stay around 1, and an entry that is never the nearest is gone after some N writes. Soon after "
+                        "the distribution has changed DkM holds some of both; when the second half is several times as "
+                        "long as the memory, it holds what LRU holds."
+                    ),
+                    self._drawing(
+                        lengths_figure(lengths, capacity),
+                        "lengths",
+                        "Energy distance to all points for streams of other lengths, in capacities N. Lines: mean over "
+                        f"{seeds} seeds; bands: 95 % t intervals.",
+                    ),
+                ],
+            ),
+            page.Section("What it costs", [_costs(costs)]),
+            page.Section("How it was made", [self._made(study)]),
+        ]
+
+    def _drawing(self, figure: Figure, name: str, caption: str) -> page.Drawing:
+        return write_figure(figure, self.out, name, caption)
+
+    def _made(self, study: dict[str, object]) -> page.Facts:
+        meta = json.loads((self.folder / "meta.json").read_text())
+        facts = {name: [str(value)] for name, value in meta.items() if name != "versions"}
+        facts["versions"] = [", ".join(f"{name} {text}" for name, text in meta["versions"].items())]
+        facts["parameters"] = [json.dumps(study["parameters"])]
+        return page.Facts(facts, ["engram study stream"])
+
+
+def lengths_figure(lengths: pl.DataFrame, capacity: int) -> Figure:
+    """The distance to all points over the length of the stream."""
+    final = lengths.filter(pl.col("fraction") == 1)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+        axes = figure.subplots()
+        for method in ORDER[1:]:
+            part = final.filter(pl.col("method") == method)
+            groups = [
+                (int(points) / capacity, group["to_all"].to_numpy())
+                for (points,), group in part.group_by("points", maintain_order=True)
+            ]
+            intervals = [mean_interval(values) for _, values in groups]
+            x = np.array([length for length, _ in groups])
+            colour = COLOURS.get(method, "#666666")
+            axes.plot(
+                x, [each.estimate for each in intervals], color=colour, marker="o", markersize=4, label=NAMES[method]
+            )
+            low, high = [each.low for each in intervals], [each.high for each in intervals]
+            if np.all(np.isfinite(low)):
+                axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
+        axes.set_xscale("log")
+        axes.set_xticks(x, [f"{value:g} N" for value in x])
+        axes.xaxis.set_minor_locator(mpl.ticker.NullLocator())
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("Length of the stream")
+        axes.set_ylabel("Energy distance to all points")
+        figure.legend(loc="outside upper center", ncols=4, frameon=False)
+    return figure
+
+
+def _distances(distances: pl.DataFrame, caption: str) -> page.Table:
+    rows = []
+    for (method, fraction), part in distances.group_by(["method", "fraction"], maintain_order=True):
+        cells = [_mean_and_std(part[name].to_numpy()) for name in ("to_first", "to_second", "to_all")]
+        rows.append(
+            (
+                ORDER.index(str(method)),
+                float(str(fraction)),
+                [NAMES[str(method)], f"{float(str(fraction)):.0%}", *cells],
+            )
+        )
+    ordered = [row for _, _, row in sorted(rows, key=lambda each: each[:2])]
+    return page.Table(["method", "seen", "to the first half", "to the second half", "to all"], ordered, caption)
+
+
+def _costs(costs: pl.DataFrame) -> page.Table:
+    rows = []
+    for (capacity,), part in costs.group_by("capacity", maintain_order=True):
+        extra = mean_interval(((part["dkm_us"] - part["kmeans_us"]) / part["lookup_us"]).to_numpy())
+        medians = [f"{float(np.median(part[name].to_numpy())):.2f} µs" for name in ("lookup_us", "kmeans_us", "dkm_us")]
+        rows.append([f"{capacity:,}", *medians, f"{extra:.2f}"])
+    return page.Table(
+        ["entries", "lookup", "write, kM", "write, DkM", "(DkM − kM) / lookup"],
+        rows,
+        "Time per point in two dimensions, one core",
+        note="Median over repetitions, in turns; the last column: mean with its 95 % interval. A write contains a "
+        "lookup of the nearest entry. With two dimensions the lookup is as cheap as it gets; larger keys make the "
+        "share smaller.",
+    )
+
+
+def _mean_and_std(values: Array) -> str:
+    return f"{values.mean():.4f} ± {values.std(ddof=1):.4f}" if len(values) > 1 else f"{values.mean():.4f}"

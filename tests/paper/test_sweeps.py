@@ -1,0 +1,90 @@
+"""The paper's studies: they have the runs that its protocol describes."""
+
+from collections import Counter
+
+import pytest
+
+from engram.lab.grid import Study, load
+from engram.lab.verdicts import ClaimList
+from engram.memory.strategies import Strategy, get_strategy
+from engram.paper.grids import FIVE
+from engram.paper.registry import STUDIES
+
+CLASSIC_SIZES = (50, 100, 150, 500, 1000, 3000, 5000, 10_000)
+RUNS = {name: study for name, study in STUDIES.items() if study.grids}
+
+
+def test_every_folder_of_the_paper_is_a_study() -> None:
+    names = {"cartpole", "acrobot", "openroom", "fourroom", "atari", "forgetting", "open", "stream"}
+    assert set(STUDIES) == names
+
+
+@pytest.mark.parametrize("study", STUDIES.values(), ids=lambda study: study.name)
+def test_what_a_study_names_can_be_imported(study: Study) -> None:
+    assert not study.claims or isinstance(load(study.claims), ClaimList)
+    assert not study.report or hasattr(load(study.report), "read")
+    assert callable(load(study.experiment)) if study.experiment else study.grids
+
+
+@pytest.mark.parametrize(
+    ("name", "runs"),
+    [("cartpole", 405), ("acrobot", 305), ("openroom", 405), ("fourroom", 405), ("atari", 135), ("forgetting", 1280)],
+)
+def test_studies_have_as_many_runs_as_the_protocol_says(name: str, runs: int) -> None:
+    assert len({run.id for run in STUDIES[name].runs()}) == runs
+
+
+def test_cartpole_is_the_papers_first_table() -> None:
+    runs = STUDIES["cartpole"].runs()
+    assert {run.env for run in runs} == {"CartPole-v1"}
+    assert {(run.agent.name, run.steps) for run in runs} == {("mfec", 15_000), ("nec", 20_000), ("d3qn", 20_000)}
+    cells = {(run.settings.strategy, run.settings.capacity) for run in runs if run.agent.name == "nec"}  # type: ignore[attr-defined]
+    assert cells == {(strategy, size) for strategy in FIVE for size in CLASSIC_SIZES}
+    assert {run.settings.seed for run in runs} == {0, 1, 2, 3, 4}
+    assert {(run.evaluation_interval_steps, run.evaluation_episodes) for run in runs} == {(500, 10)}
+
+
+def test_atari_gives_nec_with_the_larger_memory_fewer_steps() -> None:
+    runs = STUDIES["atari"].runs()
+    steps = {(run.agent.name, getattr(run.settings, "capacity", None)): run.steps for run in runs}
+    assert steps == {
+        ("mfec", 10_000): 5_000_000,
+        ("mfec", 100_000): 5_000_000,
+        ("nec", 10_000): 5_000_000,
+        ("nec", 100_000): 3_500_000,
+        ("d3qn", None): 5_000_000,
+    }
+    assert {run.evaluation_interval_steps for run in runs} == {50_000}
+    assert len({run.env for run in runs}) == 5
+
+
+def test_a_taste_is_part_of_the_whole() -> None:
+    for study in RUNS.values():
+        whole = {run.id for run in study.runs()}
+        taste = {run.id for run in study.quick().runs()}
+        assert taste < whole
+        assert 4 * len(taste) <= len(whole) or study.name == "atari"
+
+
+def test_the_open_study_changes_one_thing_at_a_time() -> None:
+    study = STUDIES["open"]
+    plain = [run for run in study.runs() if run.id not in study.variants()]
+    assert {run.id for run in plain} < {
+        run.id for name in ("cartpole", "acrobot", "openroom") for run in STUDIES[name].runs()
+    }
+    sizes = Counter(study.variants().values())
+    merged = sizes.pop("episodes merged as one")
+    assert list(sizes.values()) == [len(plain)] * 6
+    assert merged == sum(get_strategy(run.settings.strategy).clusters for run in plain)  # type: ignore[attr-defined]
+    assert len(study.runs()) == len(plain) + len(study.variants()) == 925
+
+
+def test_only_strategies_that_merge_are_asked_to_merge_otherwise() -> None:
+    """Whatever strategies are chosen, a choice that they do not have is not asked of them."""
+
+    class Merging(Strategy):
+        clusters = True
+
+    study = STUDIES["open"].only(strategies=("lru", "fading", "km", Merging()), sizes=(9,), seeds=(0,))
+    asked = [run.settings.to_json() for run in study.runs() if run.settings.to_json()["merging"] == "episode"]
+    assert [settings["strategy"]["name"] for settings in asked] == ["fading", "kmeans"] * 3
