@@ -8,7 +8,7 @@ from engram import EpisodicMemory
 from engram.errors import InvalidInputError
 from engram.hashing import states_of
 from engram.memory.strategies import Decision, Numbers, Strategy, Write, blend
-from tests.memory.test_strategies import ACTIONS, NAMES, Operation, assert_same, oracle_tables, streams
+from tests.memory.strategies.test_built_in import ACTIONS, NAMES, Operation, assert_same, oracle_tables, streams
 
 CLUSTERING = [name for name in NAMES if name.split(":")[0] in ("kmeans", "dkm", "fading")]
 

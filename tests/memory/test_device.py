@@ -13,7 +13,7 @@ from engram.errors import InvalidInputError
 from engram.memory.device import DeviceStore
 from engram.memory.strategies import CompiledStrategy, Decision, Numbers, Strategy, Write, blend
 from tests.memory.samples import BestEpisodes, Everything, plain_twin
-from tests.memory.test_strategies import NAMES, Operation, streams
+from tests.memory.strategies.test_built_in import NAMES, Operation, streams
 from tests.memory.test_strategy_types import Answers
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")

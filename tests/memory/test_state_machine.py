@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from engram import EpisodicMemory
 from engram.files.arrays import join, read_arrays, split, write_arrays
 from engram.hashing import states_of
-from tests.memory.test_strategies import ACTIONS, NAMES, assert_same, oracle_tables
+from tests.memory.strategies.test_built_in import ACTIONS, NAMES, assert_same, oracle_tables
 
 DIMS = 2
 POINTS = st.lists(st.lists(st.integers(-2, 2), min_size=DIMS, max_size=DIMS), min_size=1, max_size=6)

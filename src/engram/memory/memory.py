@@ -3,6 +3,7 @@
 import operator
 import sys
 from collections.abc import Mapping
+from math import isinf, isnan
 from typing import Any, Literal
 
 import numpy as np
@@ -238,11 +239,12 @@ class EpisodicMemory:
         returns = np.array(given, np.float64, ndmin=1)
         if returns.shape not in ((1,), (count,)):
             raise InvalidInputError(f"episode_return must be a number or have shape ({count},), got {returns.shape}")
-        if np.isinf(returns).any() or (self.strategy.needs_episode_return and not np.isfinite(returns).all()):
-            raise InvalidInputError(
-                f"episode_return must be finite for the strategy {self.strategy.name}, got {given!r}; "
-                "pass memory.write(..., episode_return=...)"
-            )
+        for number in returns.tolist() if count else ():
+            if isinf(number) or (self.strategy.needs_episode_return and isnan(number)):
+                raise InvalidInputError(
+                    f"episode_return must be finite for the strategy {self.strategy.name}, got {given!r}; "
+                    "pass memory.write(..., episode_return=...)"
+                )
         return returns
 
     def _finite_keys(self, keys: Any) -> Any:

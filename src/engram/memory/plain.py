@@ -10,20 +10,28 @@ from engram.memory import hash_index
 from engram.memory.read import Reading, find_neighbours, weighted_mean
 from engram.memory.strategies.base import Need, Neighbourhood, Numbers, Strategy, Touch, Write
 from engram.memory.strategies.decisions import APPEND, BLEND, DISCARD, REPLACE, Decision
+from engram.memory.strategy_types import Kernel
 from engram.memory.tables import Tables, clear_numbers, merge, sketch_of, store, update
 from engram.typing import Doubles, Floats, Ints, Longs
 
 NAN = float("nan")
+find, find_lowest = Kernel(hash_index.find), Kernel(hash_index.find_lowest)
+NOTHING = Neighbourhood(np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.float32))
+store_entry, merge_entry, update_entry, clear_entry = (Kernel(each) for each in (store, merge, update, clear_numbers))
+find_sketched, find_unsketched = Kernel(find_neighbours), Kernel(find_neighbours)
 
 
 def named_numbers(strategy: Strategy, tables: Tables, action: int) -> dict[str, Doubles]:
     """One table's numbers by name, to be written to: [size] for those of entries, [1] for the table's own."""
     size = tables.size[action]
-    numbers = {name: tables.columns[action, i, :size] for i, name in enumerate(strategy.column_names())}
-    for name in set(strategy.numbers) - set(numbers):
-        numbers[name] = tables.ranks[action, :size]
-    own = {name: tables.own[action, i : i + 1] for i, name in enumerate(strategy.table_numbers)}
-    return {name: numbers[name] for name in strategy.numbers} | own
+    columns = strategy.column_names()
+    numbers = {
+        name: tables.columns[action, columns.index(name), :size] if name in columns else tables.ranks[action, :size]
+        for name in strategy.numbers
+    }
+    for i, name in enumerate(strategy.table_numbers):
+        numbers[name] = tables.own[action, i : i + 1]
+    return numbers
 
 
 def write_one(
@@ -39,23 +47,23 @@ def write_one(
 ) -> None:
     """Write one state: update its entry in place, or do what the strategy decides."""
     tables.clock[0] += 1
-    find = hash_index.find_lowest if strategy.clusters else hash_index.find
-    match = int(find(tables.buckets[action], tables.states[action], state))
+    look_for = find_lowest if strategy.clusters else find
+    match: int = look_for(tables.buckets[action], tables.states[action], state)
     full = bool(tables.size[action] == tables.values.shape[1])
     updated = match >= 0 and not (strategy.clusters and full)
     write = describe(strategy, tables, action, key, value, episode_return, match, updated, reading)
     if updated:
-        update(tables, action, match, key, value, step)
+        update_entry(tables, action, match, key, value, step)
         strategy.met_again(match, *_after(strategy, tables, action, match, write))
     else:
         kind, place, weight = checked(strategy, strategy.decide(write, named_numbers(strategy, tables, action)), write)
         slot = write.size if kind == APPEND else int(place)
         if kind == BLEND:
-            merge(tables, action, slot, key, value, weight)
+            merge_entry(tables, action, slot, key, value, weight)
             strategy.blended(slot, *_after(strategy, tables, action, slot, write))
         elif kind != DISCARD:
-            store(tables, action, slot, key, value, state)
-            clear_numbers(tables, action, slot, False, kind == APPEND)
+            store_entry(tables, action, slot, key, value, state)
+            clear_entry(tables, action, slot, False, kind == APPEND)
             strategy.stored(slot, *_after(strategy, tables, action, slot, write))
     if full:
         tables.writes[action] += 1
@@ -81,20 +89,19 @@ def describe(
     """What a strategy is told of a state before it is written."""
     values, size = tables.values[action], int(tables.size[action])
     full = size == len(values)
-    near = _nearest(tables, action, key, min(reading.neighbours, size)) if _searches(strategy, full, updated) else None
+    near = _nearest(tables, action, key, min(_wanted(strategy, full, updated, reading.neighbours), size))
     nearest, distance, nearest_value, estimate = -1, NAN, NAN, NAN
-    if near is not None and len(near.slots) and asks(strategy.needs_nearest, full):
+    if len(near.slots) and asks(strategy.needs_nearest, full):
         nearest, distance, nearest_value = int(near.slots[0]), float(near.distances[0]), float(near.values[0])
     if asks(strategy.needs_estimate, full):
         if updated:
             estimate = float(values[match])
-        elif near is not None:
+        else:
             slots = near.slots.astype(np.int32)
             estimate = float(weighted_mean(values, near.distances, slots, len(slots), reading))
     neighbours: Any = None
     if strategy.needs_neighbours:
-        nothing = Neighbourhood(np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.float32))
-        neighbours = near if near is not None and asks(strategy.needs_neighbours, full) else nothing
+        neighbours = near if asks(strategy.needs_neighbours, full) else NOTHING
     lowest = -1
     if strategy.order and size:
         lowest = int(np.argmin(named_numbers(strategy, tables, action)[strategy.order]))
@@ -121,18 +128,21 @@ def asks(need: Need, full: bool) -> bool:
     return full if need == "full" else bool(need)
 
 
-def _searches(strategy: Strategy, full: bool, updated: bool) -> bool:
-    """Whether the nearest entries must be found before a write."""
-    estimates = asks(strategy.needs_estimate, full) and not updated
-    return estimates or asks(strategy.needs_nearest, full) or asks(strategy.needs_neighbours, full)
+def _wanted(strategy: Strategy, full: bool, updated: bool, neighbours: int) -> int:
+    """How many of the nearest entries must be found before a write."""
+    if asks(strategy.needs_neighbours, full) or (asks(strategy.needs_estimate, full) and not updated):
+        return neighbours
+    return 1 if asks(strategy.needs_nearest, full) else 0
 
 
 def _nearest(tables: Tables, action: int, key: Floats, wanted: int) -> Neighbourhood:
     """The nearest entries of one table."""
+    if wanted == 0:
+        return NOTHING
     slots, distances = np.empty((1, wanted), np.int32), np.empty((1, wanted), np.float32)
-    if wanted:
-        size, capacity = int(tables.size[action]), tables.values.shape[1]
-        find_neighbours(tables.keys, sketch_of(tables), action, size, capacity, key[None], distances, slots)
+    size, capacity = int(tables.size[action]), tables.values.shape[1]
+    search = find_sketched if len(tables.codes) else find_unsketched
+    search(tables.keys, sketch_of(tables), action, size, capacity, key[None], distances, slots)
     return Neighbourhood(slots[0].astype(np.int64), distances[0], tables.values[action][slots[0]])
 
 

@@ -26,7 +26,7 @@ from engram.memory.strategies import (
 )
 from tests.memory.oracle import ProtocolTable
 from tests.memory.samples import BestEpisodes, Everything, plain_twin
-from tests.memory.test_strategies import ACTIONS, Operation, streams
+from tests.memory.strategies.test_built_in import ACTIONS, Operation, streams
 
 COMPILED: list[Any] = [Everything(), Everything(share=1.0, period=2, gentle=False), BestEpisodes()]
 COMPILED += [get_strategy(name) for name in (*STRATEGIES.built_in, "dkm:decay=0.3")]
