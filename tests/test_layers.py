@@ -42,18 +42,7 @@ LAYERS = (
 LEVELS = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 # Imports that point upwards although they should not: (module, imported module). Each needs a reason.
-KNOWN: frozenset[tuple[str, str]] = frozenset(
-    {
-        # The laboratory still knows the paper.
-        ("engram.lab.grid", "engram.paper.presets"),
-        ("engram.lab.pages.cells", "engram.paper.published"),
-        ("engram.lab.pages.study", "engram.paper.claims"),
-        ("engram.lab.pages.study", "engram.paper.published"),
-        ("engram.lab.pages.study", "engram.paper.studies"),
-        ("engram.lab.pages.study", "engram.paper.verdicts"),
-        ("engram.lab.pages.tables", "engram.paper.published"),
-    }
-)
+KNOWN: frozenset[tuple[str, str]] = frozenset()
 
 # Files that may share a name, because it says which part of its folder's subject they are.
 PATTERNS = (
@@ -62,18 +51,10 @@ PATTERNS = (
     "paper/*/sweep.py",  # of each study of the paper: the grid of runs,
     "paper/*/published.py",  # the published numbers,
     "paper/*/claims.py",  # the claims,
-    "paper/*/report.py",  # and the report
+    "paper/*/analysis.py",  # and the report, where it has one of its own
 )
 # File names that stand for more than one subject although they should not. Each needs a reason.
-KNOWN_NAMES: frozenset[str] = frozenset(
-    {
-        "atari.py",  # environments, and claims of the paper about them
-        "parts.py",  # of agents, and the options of commands that name them
-        "rooms.py",  # environments, and claims of the paper about them
-        "study.py",  # the command, and the page of a study
-        "tables.py",  # of a memory, and of a report
-    }
-)
+KNOWN_NAMES: frozenset[str] = frozenset()
 
 Graph = Mapping[str, set[str]]
 

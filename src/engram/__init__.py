@@ -8,9 +8,9 @@ from engram.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from engram.agents import Agent as Agent
-    from engram.agents.config import AgentConfig as AgentConfig
+    from engram.agents.common.config import AgentConfig as AgentConfig
+    from engram.agents.common.load import load as load
     from engram.agents.d3qn import D3QN as D3QN
-    from engram.agents.load import load as load
     from engram.agents.mfec import MFEC as MFEC
     from engram.agents.nec import NEC as NEC
     from engram.encoders import Encoder as Encoder
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _HOMES = {  # public name → module; imported when it is asked for, as some need an extra
     "Agent": "engram.agents",
-    "AgentConfig": "engram.agents.config",
+    "AgentConfig": "engram.agents.common.config",
     "D3QN": "engram.agents.d3qn",
     "Encoder": "engram.encoders",
     "EpisodicMemory": "engram.memory",
@@ -36,7 +36,7 @@ _HOMES = {  # public name → module; imported when it is asked for, as some nee
     "Strategy": "engram.memory.strategies",
     "View": "engram.exploration",
     "evaluate_policy": "engram.training.evaluation",
-    "load": "engram.agents.load",
+    "load": "engram.agents.common.load",
 }
 
 __all__ = [  # noqa: RUF022 (the names are those of _HOMES)

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from engram import checks
+from engram.agents import BUILT_IN, summary_of
 from engram.errors import EngramError, Interrupted, InvalidInputError
 from engram.version import __version__
 
@@ -17,10 +18,9 @@ HELP = """usage: engram [-h] [--version] COMMAND …
 Episodic control: reinforcement learning that acts by looking up similar past states in a small memory.
 
 commands:
-  train mfec    train model-free episodic control and write everything about the run to a folder
-  train nec     the same with neural episodic control     (needs PyTorch: the extra `torch`)
-  train d3qn    the same with a dueling double deep Q-network        (needs PyTorch as well)
-  train module:Class      the same with an agent of your own
+  train AGENT   train an agent and write everything about the run to a folder; AGENT is one of
+{agents}
+                or module:Class, an agent of your own
   train --resume FOLDER   go on with an interrupted run, exactly where it was
   eval          play episodes with a trained agent and report its returns; --video shows it at play
   study         carry out many runs: a whole table of the paper, or a study of your own
@@ -42,6 +42,11 @@ COMMANDS = {  # name → its file, and the function there
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
+def list_agents() -> str:
+    """A line for each built-in agent."""
+    return "\n".join(f"                  {name:7}{summary_of(name)}" for name in BUILT_IN)
+
+
 def find_command(name: str) -> Callable[[Sequence[str], Console], None]:
     """The function of a command; its file is imported only when it is asked for."""
     if name not in COMMANDS:
@@ -56,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] in ("-h", "--help") or words in (["train"], ["train", "-h"], ["train", "--help"]):
-        print(HELP, end="")
+        print(HELP.format(agents=list_agents()), end="")
         return 0
     if words[0] == "--version":
         print(f"engram {__version__}")

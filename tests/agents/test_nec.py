@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram import NEC, evaluate_policy, load
+from engram.agents.common.rmsprop import RMSprop
 from engram.agents.nec import NECConfig, estimate, n_step_returns
-from engram.agents.rmsprop import RMSprop
 from engram.devices import torch
 from engram.errors import InvalidInputError
 from engram.networks import make_module

@@ -31,7 +31,7 @@ OWN = """
 from dataclasses import dataclass
 
 from engram.agents.mfec import MFEC, MFECConfig
-from engram.agents.settings import takes
+from engram.agents.common.settings import takes
 from engram.exploration import Exploration
 from engram.memory.strategies import Decision, Numbers, Strategy, Write, replace
 

@@ -1,17 +1,19 @@
-"""The agents: one algorithm, one file. Those that learn with networks are imported when they are asked for."""
+"""The agents: one algorithm, one file. Each file beside the folder `common` is a built-in agent of the file's name."""
 
+import ast
 from importlib import import_module
+from pathlib import Path
 from typing import Any, cast
 
 from engram import checks
-from engram.agents.base import Agent
-from engram.agents.mfec import MFEC
+from engram.agents.common.base import Agent
 from engram.errors import InvalidInputError
 from engram.parts import import_class
 
-BUILT_IN = {"mfec": "MFEC", "nec": "NEC", "d3qn": "D3QN"}  # name → class, in the file of that name
+FOLDER = Path(__file__).parent
+BUILT_IN = tuple(sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__"))
 
-__all__ = ["BUILT_IN", "MFEC", "Agent", "find_agent", "label_of"]
+__all__ = ["BUILT_IN", "Agent", "find_agent", "label_of"]
 
 
 def find_agent(spec: str | type[Agent]) -> type[Agent]:
@@ -25,9 +27,16 @@ def find_agent(spec: str | type[Agent]) -> type[Agent]:
         base: Any = Agent
         return cast(type[Agent], import_class(module, name, base, spec))
     checks.one_of("agent", spec, BUILT_IN)
-    return cast(type[Agent], getattr(import_module(f"engram.agents.{spec}"), BUILT_IN[spec]))
+    members = vars(import_module(f"engram.agents.{spec}")).values()
+    return next(kind for kind in members if isinstance(kind, type) and getattr(kind, "name", None) == spec)
 
 
 def label_of(name: str) -> str:
     """What tables and figures call the agent of this name."""
-    return BUILT_IN.get(name, name)
+    return name.upper() if name in BUILT_IN else name
+
+
+def summary_of(name: str) -> str:
+    """The first line of a built-in agent's file; nothing is imported, as that may need an extra."""
+    text = ast.get_docstring(ast.parse((FOLDER / f"{name}.py").read_text())) or ""
+    return text.partition("\n")[0].partition(":")[0].rstrip(".")

@@ -6,10 +6,10 @@ from typing import Any, Literal
 import numpy as np
 
 from engram import checks
-from engram.agents.base import Agent
-from engram.agents.config import AgentConfig
-from engram.agents.episode import Episode, Waiting
-from engram.agents.settings import takes
+from engram.agents.common.base import Agent
+from engram.agents.common.config import AgentConfig
+from engram.agents.common.episode import Episode, Waiting
+from engram.agents.common.settings import takes
 from engram.encoders import ENCODERS, Encoder
 from engram.encoders.identity import Identity
 from engram.encoders.projection import Projection

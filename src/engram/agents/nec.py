@@ -6,13 +6,13 @@ from typing import Any, Literal
 import numpy as np
 
 from engram import checks
-from engram.agents.base import Agent
-from engram.agents.config import AgentConfig
-from engram.agents.episode import Episode, Waiting, as_array
-from engram.agents.front import Front
-from engram.agents.key_network import KeyNetwork
-from engram.agents.rmsprop import RMSprop, check_rmsprop
-from engram.agents.settings import takes
+from engram.agents.common.base import Agent
+from engram.agents.common.config import AgentConfig
+from engram.agents.common.episode import Episode, Waiting, as_array
+from engram.agents.common.front import Front
+from engram.agents.common.key_network import KeyNetwork
+from engram.agents.common.rmsprop import RMSprop, check_rmsprop
+from engram.agents.common.settings import takes
 from engram.devices import find_device, torch
 from engram.envs import EnvLike
 from engram.exploration import View

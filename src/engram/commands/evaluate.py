@@ -10,7 +10,7 @@ import tyro
 from rich.console import Console
 
 from engram.agents import Agent
-from engram.agents.load import load
+from engram.agents.common.load import load
 from engram.commands.part_options import GivenAgain, whole_command
 from engram.runs.folder import RunFolder
 from engram.training.evaluation import evaluate_policy

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from engram import checks
-from engram.agents import Agent, find_agent
-from engram.agents.config import part_settings
+from engram.agents import BUILT_IN, Agent, find_agent
+from engram.agents.common.config import part_settings
 from engram.commands.part_options import PART_OPTIONS, GivenAgain, whole_command
 from engram.errors import InvalidInputError
 from engram.paper.presets import FAMILIES, Family, preset
@@ -110,7 +110,9 @@ def train(words: Sequence[str], console: Console) -> None:
     if not words or words[0].startswith("-"):
         if words and words[0] in ("--resume", "--resume="):
             return resume(words[1:], console)
-        raise InvalidInputError("engram train needs an agent: mfec, nec, d3qn or module:Class; or --resume FOLDER")
+        raise InvalidInputError(
+            f"engram train needs an agent: {', '.join(BUILT_IN)} or module:Class; or --resume FOLDER"
+        )
     options = training_options(words[0], words[1:])
     run = options.run()
     folder = RunFolder(options.out or Path("runs") / run.id)

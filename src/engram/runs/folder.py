@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from engram.agents import Agent
-from engram.agents.model_file import MALFORMED
+from engram.agents.common.model_file import MALFORMED
 from engram.errors import EngramError, Interrupted, RunFolderError
 from engram.files.disk import list_files, remove, storage_errors, write_atomically
 from engram.files.lock import LOCK_FILES, FolderLock

@@ -9,7 +9,7 @@ from typing import Any
 
 from engram import checks
 from engram.agents import BUILT_IN, Agent, find_agent
-from engram.agents.config import AgentConfig
+from engram.agents.common.config import AgentConfig
 from engram.envs import EnvSource
 from engram.envs.make import resolved_options
 from engram.envs.names import short_name

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from engram import checks
-from engram.agents.config import AgentConfig
-from engram.agents.model_file import MALFORMED, Model, read_model, write_model
-from engram.agents.saved import check_part, load_part, part_state
-from engram.agents.settings import signature_of
+from engram.agents.common.config import AgentConfig
+from engram.agents.common.model_file import MALFORMED, Model, read_model, write_model
+from engram.agents.common.saved import check_part, load_part, part_state
+from engram.agents.common.settings import signature_of
 from engram.envs import Env, EnvLike, EnvSource
 from engram.envs.fingerprint import fingerprint
 from engram.errors import EngramError, InvalidInputError, ModelFileError

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from engram.agents.front import Front
+from engram.agents.common.front import Front
 from engram.devices import put, torch
 from engram.networks.inputs import as_input
 from engram.networks.layers import CompiledLayers

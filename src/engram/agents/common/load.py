@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from engram.agents import BUILT_IN, Agent, find_agent
-from engram.agents.model_file import read_model
+from engram.agents.common.model_file import read_model
 from engram.envs import EnvLike
 from engram.errors import ModelFileError
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from engram.agents.front import Front
+from engram.agents.common.front import Front
 from engram.devices import put, torch
 from engram.networks import Network, make_module
 from engram.networks.inputs import as_input

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from engram.agents.config import AgentConfig
+from engram.agents.common.config import AgentConfig
 from engram.encoders import ENCODERS, Encoder
 from engram.parts import Spaces
 from engram.typing import Array

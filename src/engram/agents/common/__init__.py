@@ -1,0 +1,1 @@
+"""What agents share: the base class, configs, episodes, networks in use, files."""
