@@ -147,6 +147,21 @@ class Mine(MFEC):
     """An agent of the user's own."""
 '''
 
+EXPLORATION = """
+from dataclasses import dataclass
+
+from engram.exploration import Exploration
+
+
+@dataclass(frozen=True)
+class Rarely(Exploration):
+    epsilon: float = 0.2
+
+    def choose(self, step, generator, view):
+        explores = generator.random() < self.epsilon
+        return int(generator.integers(view.actions)) if explores else view.greedy(generator)
+"""
+
 STUDY_FILE = """
 title = "Mine"
 agent = ["mfec", "my_agents:Mine"]
@@ -164,10 +179,11 @@ def own_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     """A folder of the user's own with an agent and a strategy, which is the current one."""
     (tmp_path / "my_strategies.py").write_text(OWN)
     (tmp_path / "my_agents.py").write_text(AGENT)
+    (tmp_path / "my_exploration.py").write_text(EXPLORATION)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield tmp_path
-    for name in ("my_strategies", "my_agents"):  # so that the next test imports its own
+    for name in ("my_strategies", "my_agents", "my_exploration"):  # so that the next test imports its own
         sys.modules.pop(name, None)
 
 
@@ -182,6 +198,20 @@ def test_an_agent_of_the_users_own_beside_the_studys(capsys: pytest.CaptureFixtu
     page = Path("out/README.md").read_text()
     assert "**Mine after 600 training steps" in page
     assert "| Oldest |" in page
+
+
+@pytest.mark.usefixtures("own_files")
+def test_every_part_can_be_chosen() -> None:
+    parts = ["--encoder", "scaled:steps=50", "--exploration", "my_exploration:Rarely:epsilon=0.1"]
+    words = ["--agents", "mfec", "--strategies", "lru", "--sizes", "20", "--seeds", "2", "--steps", "600"]
+    assert main(["study", "cartpole", *words, *parts, "--jobs", "2", "--out", "out"]) == 0
+    for config in Path("out").glob("*/config.json"):
+        settings = json.loads(config.read_text())["settings"]
+        assert (settings["encoder"]["name"], settings["encoder"]["steps"]) == ("scaled", 50)
+        assert (settings["exploration"]["name"], settings["exploration"]["epsilon"]) == ("Rarely", 0.1)
+        assert settings["exploration"]["source"]
+    assert not Results.read(Path("out")).missing
+    assert main(["report", "out"]) == 0
 
 
 def test_a_study_file_and_its_report(own_files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
