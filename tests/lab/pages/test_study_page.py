@@ -18,9 +18,10 @@ from engram.lab.cell import Cell
 from engram.lab.evidence import Evidence
 from engram.lab.pages import page
 from engram.lab.pages.curves import Curve, curve_grid
+from engram.lab.pages.numbers import digits_for, score_text
 from engram.lab.pages.page import Entry
 from engram.lab.pages.provenance import how_it_was_made
-from engram.lab.pages.score_tables import ABOVE, BELOW, UNFILLED, Block, differs, digits_for, score_table, score_text
+from engram.lab.pages.score_tables import ABOVE, BELOW, UNFILLED, Block, differs, score_table
 from engram.lab.pages.scores_csv import scores_csv
 from engram.lab.pages.sizes import Panel, boxes, memory_needed, needed_memory, score_by_size
 from engram.lab.pages.study_page import StudyReport

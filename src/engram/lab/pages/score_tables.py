@@ -10,6 +10,7 @@ from engram.envs.names import short_name
 from engram.lab.cell import Cell
 from engram.lab.evidence import Evidence
 from engram.lab.labels import strategy_label
+from engram.lab.pages.numbers import digits_for, interval_text, score_text
 from engram.lab.pages.page import Entry, Table
 from engram.lab.pages.wording import steps_in_words
 from engram.lab.reference import Reference, Score
@@ -274,32 +275,3 @@ def differs(scores: Array, theirs: Score | None, steps: Sequence[int]) -> str:
 def robust_mean(strata: Sequence[Array]) -> Interval | None:
     """The interquartile mean of all scores, each stratum resampled on its own."""
     return stratified_bootstrap(pooled_interquartile_mean, strata, repetitions=2_000) if strata else None
-
-
-def digits_for(scores: Array) -> int:
-    """How many digits to show: two for returns between −1 and 1, one below 100, none for larger ones."""
-    largest = float(np.max(np.abs(scores)))
-    return 2 if largest <= 1 else 1 if largest < 100 else 0
-
-
-def score_text(scores: Array, digits: int | None = None) -> str:
-    """Mean ± standard deviation as text; a single seed has no deviation."""
-    digits = digits_for(scores) if digits is None else digits
-    mean = f"{_zero(float(scores.mean()), digits):.{digits}f}"
-    return mean if len(scores) == 1 else f"{mean} ± {float(scores.std(ddof=1)):.{digits}f}"
-
-
-def interval_text(interval: Interval | None, digits: int | None = None) -> str:
-    """An estimate and its bounds as text."""
-    if interval is None:
-        return "–"
-    places = digits_for(np.array(interval.estimate)) if digits is None else digits
-    low, estimate, high = (_zero(value, places) for value in interval)
-    if not np.isfinite(low):
-        return f"{estimate:.{places}f}"
-    return f"{estimate:.{places}f} [{low:.{places}f}, {high:.{places}f}]"
-
-
-def _zero(value: float, digits: int) -> float:
-    """The value, but 0 where it rounds to 0, so that no −0 is shown."""
-    return value if abs(value) >= 0.5 * 10**-digits else 0.0

@@ -19,9 +19,10 @@ from engram.lab.labels import strategy_label
 from engram.lab.pages import page
 from engram.lab.pages.claims_table import claims_blocks
 from engram.lab.pages.figures import Figures
+from engram.lab.pages.numbers import score_text
 from engram.lab.pages.provenance import how_it_was_made
 from engram.lab.pages.report_folder import write_page
-from engram.lab.pages.score_tables import Block, Row, absence, entry, legend, score_table, score_text, titled
+from engram.lab.pages.score_tables import Block, Row, absence, entry, legend, score_table, titled
 from engram.lab.pages.scores_csv import scores_csv
 from engram.lab.pages.style import Look, baseline_looks, looks
 from engram.lab.pages.wording import evaluations_in_words, score_in_words

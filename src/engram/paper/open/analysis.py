@@ -8,7 +8,8 @@ from engram.agents import label_of
 from engram.envs.names import short_name
 from engram.lab.evidence import Evidence
 from engram.lab.pages import page
-from engram.lab.pages.score_tables import ABOVE, BELOW, NOT_RUN, Block, absence, interval_text, score_text
+from engram.lab.pages.numbers import interval_text, score_text
+from engram.lab.pages.score_tables import ABOVE, BELOW, NOT_RUN, Block, absence
 from engram.lab.pages.study_page import StudyReport
 from engram.lab.pages.wording import steps_in_words
 from engram.lab.results import Results
