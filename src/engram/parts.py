@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -217,7 +217,8 @@ def unknown_option(kind: type[Part], name: str) -> str:
     return f"{kind.name} has no option {name!r}; {checks.nearest(name, known)}it has: {', '.join(known) or 'none'}"
 
 
-def option_types(kind: type[Part]) -> dict[str, Any]:
+@cache
+def option_types(kind: type) -> dict[str, Any]:
     """The options of a part and their types."""
     whole: Any = kind
     hints = get_type_hints(kind)

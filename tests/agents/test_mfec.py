@@ -1,6 +1,7 @@
 """MFEC: it learns, it is exact to repeat and to resume, and it says what is wrong with what it is given."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -330,3 +331,17 @@ def test_observations_of_another_shape_are_refused() -> None:
         MFEC(Growing, capacity=5).learn(500)
     with pytest.raises(InvalidInputError, match=r"observation must have shape \(4,\)"):
         MFEC("CartPole-v1", capacity=5).predict(np.zeros(3))
+
+
+def test_a_subclass_may_have_more_settings() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class PatientConfig(MFECConfig):
+        patience: int = 3
+
+    class Patient(MFEC):
+        Config = PatientConfig
+
+    settings: dict[str, Any] = {"patience": 5, "capacity": 10}
+    agent = Patient("CartPole-v1", **settings).learn(50)
+    assert (agent.config.patience, agent.config.capacity) == (5, 10)  # type: ignore[attr-defined]
+    assert agent.name == "Patient"

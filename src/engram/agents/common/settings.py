@@ -15,12 +15,13 @@ Constructor = Callable[[A, EnvLike, Any], None]
 def takes(config: Callable[P, Any]) -> Callable[[Constructor[A]], Callable[Concatenate[A, EnvLike, P], None]]:
     """Make a constructor of an environment and a config into one of an environment and the config's fields.
 
-    Type checkers and editors then know every setting of `MFEC(env, capacity=…)` with its type.
+    Type checkers and editors then know every setting of `MFEC(env, capacity=…)` with its type. What is made is the
+    `Config` of the agent's own class, so a subclass may have one with more settings.
     """
 
     def decorate(constructor: Constructor[A]) -> Callable[Concatenate[A, EnvLike, P], None]:
         def construct(self: A, env: EnvLike, *args: P.args, **settings: P.kwargs) -> None:
-            constructor(self, env, config.from_settings(settings))  # type: ignore[attr-defined]
+            constructor(self, env, self.Config.from_settings(settings))  # type: ignore[attr-defined]
 
         construct.__doc__ = constructor.__doc__
         return construct  # type: ignore[return-value]  # env may be named too
