@@ -218,10 +218,9 @@ def unknown_option(kind: type[Part], name: str) -> str:
 
 
 @cache
-def option_types(kind: type) -> dict[str, Any]:
-    """The options of a part and their types."""
-    whole: Any = kind
-    hints = get_type_hints(kind)
+def option_types(whole: Any) -> dict[str, Any]:
+    """The options of a part's class and their types."""
+    hints = get_type_hints(whole)
     return {each.name: hints[each.name] for each in fields(whole) if each.init} if is_dataclass(whole) else {}
 
 
