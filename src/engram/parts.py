@@ -217,9 +217,13 @@ def unknown_option(kind: type[Part], name: str) -> str:
     return f"{kind.name} has no option {name!r}; {checks.nearest(name, known)}it has: {', '.join(known) or 'none'}"
 
 
+def option_types(kind: type[Part]) -> dict[str, Any]:
+    """The options of a part and their types."""
+    return _option_types(cast(Any, kind))
+
+
 @cache
-def option_types(whole: Any) -> dict[str, Any]:
-    """The options of a part's class and their types."""
+def _option_types(whole: Any) -> dict[str, Any]:
     hints = get_type_hints(whole)
     return {each.name: hints[each.name] for each in fields(whole) if each.init} if is_dataclass(whole) else {}
 
