@@ -81,6 +81,7 @@ def test_options_are_typed_by_the_dataclass_and_shown_in_the_spec() -> None:
         ("projection:size", "expected option=value, got 'size'"),
         ("projection:size=0", "size must be at least 1, got 0"),
         ("no_such_module:Class", "cannot import 'no_such_module:Class'"),
+        ("pathlib:Pth", "pathlib has no Pth; did you mean 'Path'"),
         ("pathlib:Path", "does not derive from engram.encoders.base.Encoder"),
         (3, "encoder must be a name or an instance of Encoder, got 3"),
     ],
@@ -139,6 +140,15 @@ def test_the_digest_does_not_cover_the_rest_of_the_file(own_module: Path) -> Non
     del sys.modules["own_parts"]
     own_module.write_text(OWN + "\ndef other():\n    return 3\n")
     assert source_digest(type(EXPLORATIONS.find("own_parts:Mine"))) == before
+
+
+def test_a_part_with_arguments_must_be_a_dataclass() -> None:
+    class Untold(Exploration):
+        def __init__(self, chance: float) -> None:
+            self.chance = chance
+
+    with pytest.raises(InvalidInputError, match="Untold takes arguments, so it must be a dataclass"):
+        EXPLORATIONS.find(Untold(0.5))
 
 
 def test_a_part_that_defines_too_little_says_what_is_missing() -> None:

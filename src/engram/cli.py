@@ -85,7 +85,13 @@ def entry() -> int:
     """Run a command in a process of its own, with one thread: these networks are small, and more would only wait."""
     for name in THREAD_SETTINGS:
         os.environ.setdefault(name, "1")
-    return main()
+    try:
+        code = main()
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
 
 
 if __name__ == "__main__":

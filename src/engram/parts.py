@@ -7,6 +7,7 @@ A part describes itself as plain data, for files, run ids and reports. A built-i
 description. One of the user's own cannot: reading a file never imports a module, so the user has to give it again.
 """
 
+import inspect
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -129,6 +130,7 @@ class Family(Generic[PartType]):
     def find(self, spec: Any) -> PartType:
         """A part from an object, from `name[:option=value,…]` or from `module:Class[:option=value,…]`."""
         if isinstance(spec, self.base):
+            check_options(type(spec), self.word)
             return spec
         if not isinstance(spec, str):
             raise InvalidInputError(
@@ -170,16 +172,29 @@ class Family(Generic[PartType]):
         return f"built in: {', '.join(self.built_in)}; your own: an instance in Python, or module:Class"
 
 
+def check_options(kind: type[Part], word: str) -> None:
+    """Raise InvalidInputError for a class with arguments that are not told: they would be missing in files and ids."""
+    whole: Any = kind
+    if not is_dataclass(whole) and len(inspect.signature(whole).parameters) > 0:
+        raise InvalidInputError(
+            f"the {word} {kind.__name__} takes arguments, so it must be a dataclass: its fields are the options that "
+            "files, run ids and command lines know"
+        )
+
+
 def import_class(module: str, name: str, base: type[PartType], spec: str) -> type[PartType]:
     """A class of the user's own, from an installed module or one in the current folder."""
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
         found = getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError, SyntaxError) as error:
+    except AttributeError as error:
+        hint = checks.nearest(name, vars(sys.modules[module]))
+        raise InvalidInputError(f"cannot import {spec!r}: {module} has no {name}; {hint}".rstrip("; ")) from error
+    except (ImportError, ValueError, SyntaxError) as error:
         raise InvalidInputError(
-            f"cannot import {spec!r}: {error}; give module:Class, the module being a file of the current folder or "
-            "an installed package"
+            f"cannot import {spec!r}: {error}; give module:Class, the module being a file of the current folder "
+            "(without .py) or an installed package"
         ) from error
     if not (isinstance(found, type) and issubclass(found, base)):
         raise InvalidInputError(f"{spec!r} does not derive from {base.__module__}.{base.__name__}")

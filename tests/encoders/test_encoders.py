@@ -1,5 +1,6 @@
 """Encoders: each against its equation, and the bits of a key whatever the batch."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +134,17 @@ def test_a_damaged_state_of_scaled_is_refused() -> None:
     for name, value in (("count", 11), ("count", -1), ("mean", np.zeros(2)), ("squares", np.array([-1.0, 0, 0]))):
         with pytest.raises(InvalidInputError, match="scaled encoder"):
             encoder.load_state_dict({**good, name: value})
+
+
+@dataclass
+class Forgetful(Encoder):
+    answer: str = "nothing"
+
+    def build(self, spaces: Spaces, generator: np.random.Generator) -> Any:
+        return None if self.answer == "nothing" else Forgetful()
+
+
+@pytest.mark.parametrize("answer", ["nothing", "no key size"])
+def test_an_encoder_that_is_built_wrongly_is_named(answer: str) -> None:
+    with pytest.raises(InvalidInputError, match="'Forgetful' must return an encoder with key_size"):
+        MFEC("CartPole-v1", encoder=Forgetful(answer))

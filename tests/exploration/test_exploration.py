@@ -1,5 +1,6 @@
 """Explorations: each against its equation, and what all of them promise."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -179,3 +180,17 @@ def test_novelty_reaches_the_end_of_a_corridor_sooner_than_chance(corridor: type
         return float(np.median(ends))
 
     assert first_success("novelty:weight=1,scale=0.1") <= first_success("epsilon-greedy")
+
+
+@dataclass(frozen=True)
+class Fixed(Exploration):
+    action: int = 7
+
+    def choose(self, step: int, generator: np.random.Generator, view: View) -> int:
+        return self.action
+
+
+def test_an_impossible_action_is_refused_and_named() -> None:
+    for action in (7, -1):
+        with pytest.raises(InvalidInputError, match=f"chose the action {action} at step 0; it must be from 0 to 1"):
+            MFEC("CartPole-v1", exploration=Fixed(action), capacity=5).learn(3)

@@ -7,7 +7,7 @@ import numpy as np
 
 from engram import checks
 from engram.agents.common.base import Agent
-from engram.agents.common.config import AgentConfig
+from engram.agents.common.config import EncoderConfig
 from engram.agents.common.front import Front
 from engram.agents.common.q_network import QNetwork
 from engram.agents.common.rmsprop import RMSprop, check_rmsprop
@@ -22,7 +22,7 @@ from engram.typing import Array, Floats
 
 
 @dataclass(frozen=True, kw_only=True)
-class D3QNConfig(AgentConfig):
+class D3QNConfig(EncoderConfig):
     """Hyperparameters of D3QN. The defaults are those of the paper's Table 6 for classic control."""
 
     network: str | Network | None = None  # that makes the features: a name, or module:Class; None: the paper's

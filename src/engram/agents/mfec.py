@@ -7,10 +7,11 @@ import numpy as np
 
 from engram import checks
 from engram.agents.common.base import Agent
-from engram.agents.common.config import AgentConfig
+from engram.agents.common.config import EncoderConfig
 from engram.agents.common.episode import Episode, Waiting
 from engram.agents.common.settings import takes
 from engram.encoders import ENCODERS, Encoder
+from engram.encoders.base import build_encoder
 from engram.encoders.identity import Identity
 from engram.encoders.projection import Projection
 from engram.envs import EnvLike
@@ -24,7 +25,7 @@ from engram.typing import Array, Floats
 
 
 @dataclass(frozen=True, kw_only=True)
-class MFECConfig(AgentConfig):
+class MFECConfig(EncoderConfig):
     """Hyperparameters of MFEC. The defaults are those of the paper's Table 4; the paper varies the first two."""
 
     strategy: str | Strategy = "lru"  # what is forgotten: a name such as lru or dkm:decay=0.3, or module:Class
@@ -72,7 +73,7 @@ class MFEC(Agent):
         """The encoder, the memory and the unfinished episode."""
         config, spaces = self.config, self.spaces
         recipe = config.chosen_encoder(spaces.observation_shape)
-        self.encoder = recipe.build(spaces, generator(self.seed, "encoder"))
+        self.encoder = build_encoder(recipe, spaces, generator(self.seed, "encoder"))
         self.memory = EpisodicMemory(
             actions=spaces.actions,
             key_size=self.encoder.key_size,

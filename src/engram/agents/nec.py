@@ -7,7 +7,7 @@ import numpy as np
 
 from engram import checks
 from engram.agents.common.base import Agent
-from engram.agents.common.config import AgentConfig
+from engram.agents.common.config import EncoderConfig
 from engram.agents.common.episode import Episode, Waiting, as_array
 from engram.agents.common.front import Front
 from engram.agents.common.key_network import KeyNetwork
@@ -26,7 +26,7 @@ from engram.typing import Array, Doubles, Floats
 
 
 @dataclass(frozen=True, kw_only=True)
-class NECConfig(AgentConfig):
+class NECConfig(EncoderConfig):
     """Hyperparameters of NEC. The defaults are those of the paper's Table 5 for classic control and rooms."""
 
     strategy: str | Strategy = "lru"  # what is forgotten: a name such as lru or dkm:decay=0.3, or module:Class

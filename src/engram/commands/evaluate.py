@@ -12,6 +12,7 @@ from rich.console import Console
 from engram.agents import Agent
 from engram.agents.common.load import load
 from engram.commands.part_options import GivenAgain, whole_command
+from engram.errors import RunFolderError
 from engram.runs.folder import RunFolder
 from engram.training.evaluation import evaluate_policy
 
@@ -31,7 +32,10 @@ class Eval(GivenAgain):
         if not self.run.is_dir():
             return load(self.run, **self.given())
         folder = RunFolder(self.run)
-        with whole_command("engram eval", folder):
+        if folder.config is not None and folder.result is None and not folder.model_file.exists():
+            how = folder.command("engram train --resume", folder.foreign())
+            raise RunFolderError(f"{self.run} is not finished; go on with: {how}")
+        with whole_command("engram eval", folder, self.given()):
             return load(folder.model_file, **self.given())
 
 

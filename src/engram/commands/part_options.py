@@ -1,6 +1,6 @@
 """Options that name parts of an agent, the same on every command."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -63,12 +63,12 @@ class GivenAgain(StrategyOption, NetworkOption, EncoderOption, ExplorationOption
 
 
 @contextmanager
-def whole_command(words: str, folder: RunFolder) -> Iterator[None]:
-    """Add the whole command that works to errors about what has to be given again."""
+def whole_command(words: str, folder: RunFolder, given: Mapping[str, Any]) -> Iterator[None]:
+    """Add the whole command that works to errors about what has to be given again, unless it was given."""
     try:
         yield
     except EngramError as error:
         foreign = folder.foreign()
-        if not foreign:
+        if not foreign.keys() - given.keys():
             raise
         raise type(error)(f"{error}; the whole command: {folder.command(words, foreign)}") from error

@@ -70,7 +70,7 @@ def carry_out(chosen: Study, options: Options, out: Path, started: float, consol
     where, folder, runs = executor(options), StudyFolder(out), chosen.runs()
     folder.declare(chosen, runs)
     folder.take_from(options.reuse, runs)
-    watch = Watch(runs, console)
+    watch = Watch(runs, console, chosen.variants())
     try:
         with watch:
             run_all(runs, out, executor=where, callback=watch)

@@ -124,7 +124,7 @@ def resume(words: Sequence[str], console: Console) -> None:
     """Carry out `engram train --resume`."""
     options = tyro.cli(Resume, prog="engram train --resume", args=words)
     folder = RunFolder(options.run)
-    with whole_command("engram train --resume", folder):
+    with whole_command("engram train --resume", folder, options.given()):
         run = folder.run(options.given())
     carry_out(run, folder, progress=options.progress, cadence=options.cadence(), console=console)
 

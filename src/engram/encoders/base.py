@@ -2,7 +2,10 @@
 
 from typing import Any
 
-from engram.parts import Part
+import numpy as np
+
+from engram.errors import InvalidInputError
+from engram.parts import Part, Spaces
 from engram.typing import Array
 
 
@@ -29,3 +32,15 @@ class Encoder(Part):
 
     def update(self, observation: Array) -> None:
         """Learn from an observation. Called once for every training step, and never otherwise."""
+
+
+def build_encoder(recipe: Encoder, spaces: Spaces, generator: np.random.Generator) -> Encoder:
+    """An agent's own encoder, if what was built is one that can be used."""
+    built: Any = recipe.build(spaces, generator)
+    size = getattr(built, "key_size", None)
+    if not isinstance(built, Encoder) or not isinstance(size, int | np.integer) or size < 1:
+        raise InvalidInputError(
+            f"build of the encoder {recipe.name!r} must return an encoder with key_size set to 1 or more, "
+            f"got {built!r} with key_size {size!r}"
+        )
+    return built

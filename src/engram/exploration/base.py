@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from engram.errors import InvalidInputError
 from engram.exploration.greedy import greedy
 from engram.parts import Part
 from engram.typing import Doubles, Floats
@@ -39,7 +40,11 @@ class View:
 
     def distances(self) -> Floats:
         """Squared distance to the nearest entry of each action's table, [actions]; infinite for an empty table."""
-        assert self._measure is not None, "an exploration that needs distances is refused by an agent without a memory"
+        if self._measure is None:
+            raise InvalidInputError(
+                "this agent has no memory and so no distances; set needs_distances = True in the exploration, which is "
+                "then refused when such an agent is made"
+            )
         return self._measure(self._state)
 
     def greedy(self, generator: np.random.Generator, values: Floats | None = None) -> int:

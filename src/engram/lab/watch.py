@@ -1,7 +1,7 @@
 """The progress of a study on the terminal: a table of scores that fills in, or plain lines where there is none."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 from types import TracebackType
@@ -30,6 +30,7 @@ class Watch:
 
     runs: Sequence[Run]
     console: Console
+    variants: Mapping[str, str] = field(default_factory=dict)  # by run id, what differs from the rest of the study
     done: int = 0
     reused: int = 0
     failed: int = 0
@@ -41,7 +42,7 @@ class Watch:
     def __post_init__(self) -> None:
         self._started = self._last_line = monotonic()
         self._columns = list(dict.fromkeys(_column(run) for run in self.runs))
-        self.scores = {_row(run): {} for run in self.runs}
+        self.scores = {self._row(run): {} for run in self.runs}
         self._live: Live | None = None
 
     def __enter__(self) -> Self:
@@ -78,7 +79,7 @@ class Watch:
         self.reused += outcome.reused
         self.failed += outcome.error is not None
         if outcome.result is not None and outcome.result["score"] is not None:
-            cell = self.scores[_row(outcome.run)].setdefault(_column(outcome.run), [])
+            cell = self.scores[self._row(outcome.run)].setdefault(_column(outcome.run), [])
             cell.append(outcome.result["score"])
 
     @property
@@ -114,11 +115,17 @@ class Watch:
             table.add_column(name, justify="right" if name == "entries" else "left", no_wrap=True)
         for name in self._columns:
             table.add_column(name, justify="right", no_wrap=True)
-        wanted = Counter((_row(run), _column(run)) for run in self.runs)
+        wanted = Counter((self._row(run), _column(run)) for run in self.runs)
         for row, cells in self.scores.items():
             texts = [_cell(cells.get(name, []), wanted[row, name]) for name in self._columns]
             table.add_row(*row[not several :], *texts)
         return table
+
+    def _row(self, run: Run) -> tuple[str, ...]:
+        """The environment, the agent with what differs from the rest of the study, and the memory size of a run."""
+        capacity, variant = getattr(run.settings, "capacity", None), self.variants.get(run.id)
+        agent = f"{run.agent.label}, {variant}" if variant else run.agent.label
+        return short_name(run.env), agent, "–" if capacity is None else f"{capacity:,}"
 
     def picture(self) -> RenderableType:
         """The line of counts, the runs that are running, and the table where it fits the screen."""
@@ -128,12 +135,6 @@ class Watch:
         if table.row_count <= min(MOST_ROWS, self.console.height - 8):
             parts.append(table)
         return Group(*parts)
-
-
-def _row(run: Run) -> tuple[str, ...]:
-    """The environment, the agent and the memory size of a run, as the table shows them."""
-    capacity = getattr(run.settings, "capacity", None)
-    return short_name(run.env), run.agent.label, "–" if capacity is None else f"{capacity:,}"
 
 
 def _column(run: Run) -> str:

@@ -6,6 +6,7 @@ bits alone and in a batch. PyTorch's rounding depends on the batch.
 
 from typing import Any
 
+import numba
 import numpy as np
 
 from engram.compiling import compiled
@@ -60,6 +61,7 @@ class CompiledLayers:
         self._combination = combination
         self._weights: tuple[Floats, ...] = ()
         self._biases: tuple[Floats, ...] = ()
+        self._forward: Any = None  # the kernel for the types of these arrays, found once
 
     @staticmethod
     def fits(module: torch.nn.Module) -> bool:
@@ -80,7 +82,10 @@ class CompiledLayers:
             self._read_weights()
         x = as_rows(observations)
         out = np.empty((len(x), len(self._biases[-1])), np.float32)
-        forward(x, self._weights, self._biases, out)
+        if self._forward is None:
+            kernel: Any = forward
+            self._forward = kernel.compile(tuple(map(numba.typeof, (x, self._weights, self._biases, out))))
+        self._forward(x, self._weights, self._biases, out)
         return out
 
     def _read_weights(self) -> None:

@@ -119,7 +119,14 @@ def check_observation(observation: Any, step: int, shape: tuple[int, ...]) -> Ar
 
 
 def play(
-    agent: Learner, env: Env, state: LoopState, *, until: int, shape: tuple[int, ...], first_action: int = 0
+    agent: Learner,
+    env: Env,
+    state: LoopState,
+    *,
+    until: int,
+    shape: tuple[int, ...],
+    actions: int,
+    first_action: int = 0,
 ) -> Iterator[Event]:
     """Let the agent act and learn until it has taken `until` steps in all. Everything kept is in `state`."""
     while state.step < until:
@@ -130,6 +137,11 @@ def play(
         if state.length == 0:
             agent.begin_episode()
         action = agent.act(state.observation, state.step)
+        if not 0 <= action < actions:
+            raise InvalidInputError(
+                f"the agent chose the action {action!r} at step {state.step}; it must be from 0 to {actions - 1}: "
+                "check its exploration"
+            )
         observation, reward, terminated, truncated, info = env.step(first_action + action)
         state.step += 1
         reward = float(reward)

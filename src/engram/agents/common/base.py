@@ -75,6 +75,9 @@ class Agent(ABC):
         self._env_fingerprint: str | None = None  # of an environment that the user may step as well
         self._env_moved = False  # it may have been stepped since, or is not where the unfinished game was left
         self.build()
+        for name in self.saved:
+            if not hasattr(self, name):
+                raise InvalidInputError(f"{self.label}.saved names {name!r}, but build() made no such attribute")
 
     @property
     def seed(self) -> int:
@@ -163,6 +166,7 @@ class Agent(ABC):
             self.loop,
             until=self.loop.step + total_timesteps,
             shape=self.source.observation_shape,
+            actions=self.source.actions,
             first_action=self.source.first_action,
         )
 
@@ -193,10 +197,11 @@ class Agent(ABC):
     def _explore(self, observations: Array, q: Floats) -> Array:
         """Actions as in training; the exploration is left as it was."""
         before = self.exploration.state_dict()
+        measure = (lambda row: self.distances(observations[row : row + 1])[0]) if self.has_memory else None
         view = View(
             self.spaces.actions,
             q_values=lambda row: q[row],
-            distances=lambda row: self.distances(observations[row : row + 1])[0],
+            distances=measure,
             ties=self.config.ties,
         )
         choose, rng = self.exploration.choose, self._prediction_rng

@@ -24,7 +24,6 @@ class AgentConfig:
 
     seed: int = 0  # one seed determines everything that is random
     discount: float = 0.99  # λ, what a reward is worth one step later
-    encoder: str | Encoder | None = None  # a name such as scaled, or module:Class; None: the usual one
     exploration: str | Exploration | None = None  # a name such as novelty, or module:Class; None: ε-greedy, as below
     epsilon_initial: float = 1.0  # probability of a random action at the start
     epsilon_final: float = 5e-3  # probability of a random action at the end
@@ -57,6 +56,10 @@ class AgentConfig:
         """The config that `to_json` described; parts of the user's own must be given again, by their setting."""
         settings = dict(described)
         for name, part in given.items():
+            if name not in PARTS:
+                raise InvalidInputError(
+                    f"load takes parts of your own ({', '.join(PARTS)}), not settings; leave out {name}="
+                )
             if part is not None and name not in part_settings(cls):
                 raise InvalidInputError(f"this agent has no {name}; leave out {name}=")
         for name in part_settings(cls):
@@ -87,6 +90,13 @@ class AgentConfig:
     def foreign_parts(self) -> dict[str, str]:
         """The parts that are not Engram's own, as they are named on a command line."""
         return {name: part.spec() for name, part in self.parts().items() if "source" in part.describe()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderConfig(AgentConfig):
+    """What agents have that encode their observations."""
+
+    encoder: str | Encoder | None = None  # a name such as scaled, or module:Class; None: the usual one
 
 
 def part_settings(config: type[AgentConfig]) -> list[str]:

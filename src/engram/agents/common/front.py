@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from engram.agents.common.config import AgentConfig
+from engram.agents.common.config import EncoderConfig
 from engram.encoders import ENCODERS, Encoder
+from engram.encoders.base import build_encoder
 from engram.parts import Spaces
 from engram.typing import Array
 
@@ -11,11 +12,11 @@ from engram.typing import Array
 class Front:
     """Observations on their way into a network: encoded if an encoder was chosen, otherwise as they are."""
 
-    def __init__(self, config: AgentConfig, spaces: Spaces, generator: Any) -> None:
+    def __init__(self, config: EncoderConfig, spaces: Spaces, generator: Any) -> None:
         self.encoder: Encoder | None = None
         self.shape = spaces.observation_shape
         if config.encoder is not None:
-            self.encoder = ENCODERS.find(config.encoder).build(spaces, generator)
+            self.encoder = build_encoder(ENCODERS.find(config.encoder), spaces, generator)
             self.shape = self.encoder.shape
 
     @property

@@ -120,10 +120,29 @@ class StudyReport:
         figures = Figures(self.evidence, blocks, self.looks, self.out, self.study.enlarged)
         parts = {
             "Scores": self.tables(),
+            "Variants": self.variant_scores(),
             "Learning curves": figures.curves(),
             "What a larger memory buys": figures.by_size(),
         }
         return [page.Section(title, blocks) for title, blocks in parts.items() if blocks]
+
+    def variant_scores(self) -> list[page.Block]:
+        """The scores of runs that differ from the rest of the study, beside those that do not."""
+        columns = ["env", "agent", "strategy", "capacity"]
+        rows: list[list[str | page.Entry]] = []
+        scored = self.results.runs.drop_nulls("score")
+        for (env, agent, strategy, capacity, variant), found in scored.filter(pl.col("variant") != "").group_by(
+            [*columns, "variant"], maintain_order=True
+        ):
+            same = [
+                pl.col(name).eq_missing(pl.lit(value))
+                for name, value in zip(columns, (env, agent, strategy, capacity), strict=True)
+            ]
+            plain = scored.filter(pl.col("variant") == "", *same)
+            memory = [] if capacity is None else [strategy_label(str(strategy)), f"{capacity:,}"]
+            texts = [score_text(each["score"].to_numpy()) if each.height else "–" for each in (found, plain)]
+            rows.append([", ".join([place_label(str(env), str(agent)), *memory]), str(variant), texts[0], texts[1]])
+        return [page.Table(["cell", "what differs", "score", "without it"], rows)] if rows else []
 
     def warnings(self) -> list[page.Block]:
         """Runs that are missing, and runs that should not be in one cell."""
