@@ -12,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from engram import MFEC, load
 from engram.cli import main
+from engram.errors import EngramError
+from engram.files.arrays import read_arrays, write_arrays
 
 DOCS = Path(__file__).parents[1] / "docs"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -140,3 +143,41 @@ def test_it_is_evaluated_studied_and_reported(case: Case, capsys: pytest.Capture
     assert "own_parts" not in sys.modules, "a report made Engram import a module"
     page = Path("study/index.html").read_text()
     assert ("Tabular" if case.agent != "mfec" else "MFEC") in page
+
+
+EVIL = "raise SystemExit('a file made Engram import a module')"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"strategy": "evil:C"},
+        {"encoder": "evil:C"},
+        {"exploration": "evil:C:x=1"},
+        {"encoder": {"name": "frozen", "module": "evil:f"}},
+        {"encoder": {"name": "evil:C"}},
+        {"strategy": ["evil:C"]},
+        {"strategy": {"name": "evil:C", "source": "0"}},
+    ],
+    ids=str,
+)
+def test_no_file_can_make_engram_import_a_module(
+    part: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "evil.py").write_text(EVIL)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    MFEC("CartPole-v1", capacity=5).learn(30).save("model.safetensors")
+    manifest, arrays = read_arrays(Path("model.safetensors"))
+    manifest["description"]["config"] |= part
+    write_arrays(Path("model.safetensors"), {k: v for k, v in manifest.items() if k != "version"}, arrays)
+    with pytest.raises(EngramError):
+        load("model.safetensors")
+    assert main(["eval", "model.safetensors"]) == 2
+    assert main(["train", "mfec", "--capacity", "5", "--steps", "60", "--no-progress", "--out", "run"]) == 0
+    config = json.loads(Path("run/config.json").read_text())
+    config["settings"] |= part
+    Path("run/config.json").write_text(json.dumps(config))
+    assert main(["train", "--resume", "run"]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+    assert "evil" not in sys.modules

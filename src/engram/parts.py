@@ -54,6 +54,7 @@ class Part:
     """A piece of an agent that can be exchanged. Its options are the fields of its dataclass."""
 
     name: ClassVar[str]  # in files, tables and figures; the class's name if not given
+    restorable: ClassVar[bool] = True  # a built-in part that can be made again from its description alone
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -147,10 +148,16 @@ class Family(Generic[PartType]):
             )
         return make_from_options(import_class(first, second, self.base, spec), options, spec)
 
-    def restore(self, described: dict[str, Any], given: Any = None) -> PartType:
-        """The part that a file describes. One of the user's own is never loaded from a file: it must be given."""
+    def restore(self, described: Any, given: Any = None) -> PartType:
+        """The part that a file describes. One of the user's own is never loaded from a file: it must be given.
+
+        A description is data. Text is refused, because a name may be that of a module to import.
+        """
+        if not isinstance(described, dict) or not isinstance(described.get("name"), str):
+            raise InvalidInputError(f"a {self.word} must be described by its name and options, got {described!r:.100}")
         part = None if given is None else self.find(given)
-        if "source" in described:
+        known = self.built_in.get(described["name"])
+        if "source" in described or (known is not None and not known.restorable):
             if part is None or part.name != described["name"]:
                 raise InvalidInputError(
                     f"the {self.word} {described['name']!r} is not part of Engram; give it again: in Python "
@@ -191,7 +198,7 @@ def import_class(module: str, name: str, base: type[PartType], spec: str) -> typ
     except AttributeError as error:
         hint = checks.nearest(name, vars(sys.modules[module]))
         raise InvalidInputError(f"cannot import {spec!r}: {module} has no {name}; {hint}".rstrip("; ")) from error
-    except (ImportError, ValueError, SyntaxError) as error:
+    except (ImportError, ValueError, TypeError, SyntaxError) as error:
         raise InvalidInputError(
             f"cannot import {spec!r}: {error}; give module:Class, the module being a file of the current folder "
             "(without .py) or an installed package"

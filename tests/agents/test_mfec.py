@@ -345,3 +345,33 @@ def test_a_subclass_may_have_more_settings() -> None:
     agent = Patient("CartPole-v1", **settings).learn(50)
     assert (agent.config.patience, agent.config.capacity) == (5, 10)  # type: ignore[attr-defined]
     assert agent.name == "Patient"
+
+
+@pytest.mark.parametrize("use", ["nothing", "predict", "step", "reset", "events"])
+def test_an_environment_that_is_shared_is_replayed_only_if_it_was_used(use: str) -> None:
+    class Counted(Corridor):
+        steps = 0
+
+        def step(self, action: Any) -> Any:
+            Counted.steps += 1
+            return super().step(action)
+
+    whole = MFEC(lambda: Counted(100), capacity=20, seed=2).learn(80)
+    env = Counted(100)
+    agent = MFEC(env, capacity=20, seed=2)
+    if use == "events":
+        for event in agent.events(40):
+            if event.step == 40:
+                break
+    else:
+        agent.learn(40)
+    if use == "predict":
+        agent.predict(np.zeros(1, np.float32))
+    if use in ("step", "events"):
+        env.step(1)
+    if use == "reset":
+        env.reset()
+    Counted.steps = 0
+    agent.learn(40)
+    assert Counted.steps == (40 if use in ("nothing", "predict") else 80)
+    assert_same_state(agent, whole)

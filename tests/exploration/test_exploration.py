@@ -184,13 +184,51 @@ def test_novelty_reaches_the_end_of_a_corridor_sooner_than_chance(corridor: type
 
 @dataclass(frozen=True)
 class Fixed(Exploration):
-    action: int = 7
+    action: Any = 7
 
     def choose(self, step: int, generator: np.random.Generator, view: View) -> int:
-        return self.action
+        return self.action  # type: ignore[no-any-return]
 
 
 def test_an_impossible_action_is_refused_and_named() -> None:
-    for action in (7, -1):
-        with pytest.raises(InvalidInputError, match=f"chose the action {action} at step 0; it must be from 0 to 1"):
+    for action in (7, -1, 0.5, None):
+        with pytest.raises(
+            InvalidInputError, match=f"chose the action {action} at step 0; it must be a whole number from 0 to 1"
+        ):
             MFEC("CartPole-v1", exploration=Fixed(action), capacity=5).learn(3)
+
+
+class Counting(Exploration):
+    """Hands out its own list as its state, as a careless part may."""
+
+    def __init__(self) -> None:
+        self.chosen: list[int] = []
+
+    def choose(self, step: int, generator: np.random.Generator, view: View) -> int:
+        self.chosen.append(0)
+        if len(self.chosen) % 50 == 0:
+            raise RuntimeError("in the middle of a batch")
+        return 0
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"chosen": self.chosen}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.chosen = state["chosen"]
+
+
+def test_state_that_a_part_hands_out_is_copied() -> None:
+    one, other = (MFEC("CartPole-v1", exploration=Counting(), capacity=5) for _ in range(2))
+    one.learn(20)
+    saved = one.state_dict()
+    one.predict(np.zeros((7, 4), np.float32), deterministic=False)
+    with pytest.raises(RuntimeError, match="in the middle"):
+        one.predict(np.zeros((40, 4), np.float32), deterministic=False)
+    assert len(one.exploration.state_dict()["chosen"]) == 20
+    other.load_state_dict(saved)
+    other.learn(10)
+    assert [len(each["exploration"]["chosen"]) for each in (saved, one.state_dict(), other.state_dict())] == [
+        20,
+        20,
+        30,
+    ]

@@ -90,6 +90,17 @@ def test_networks_that_cannot_be_used_are_refused() -> None:
                 make_module(Convolutional(), (4, side, side), 8, np.random.default_rng(0))
 
 
+def test_dropout_is_switched_off() -> None:
+    @dataclass(frozen=True)
+    class Dropping(Network):
+        def make(self, shape: tuple[int, ...], size: int) -> torch.nn.Module:
+            return torch.nn.Sequential(torch.nn.Linear(shape[0], size), torch.nn.Dropout(0.5))
+
+    agent = NEC("CartPole-v1", network=Dropping(), capacity=20, learning_start_steps=50).learn(150)
+    observations = np.random.default_rng(0).standard_normal((5, 4)).astype(np.float32)
+    np.testing.assert_array_equal(agent.q_values(observations), agent.q_values(observations))
+
+
 def test_weights_are_drawn_without_touching_pytorchs_generator() -> None:
     torch.manual_seed(5)
     before = torch.random.get_rng_state()

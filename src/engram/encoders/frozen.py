@@ -25,6 +25,7 @@ class Frozen(Encoder):
     module: Any  # a torch.nn.Module, or `package:function` that returns one
 
     name = "frozen"
+    restorable = False  # its module is not in the file
 
     def __post_init__(self) -> None:
         self._network = find_module(self.module)

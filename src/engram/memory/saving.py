@@ -4,6 +4,7 @@ How keys lie in memory, the hash index and the heap are not saved: they follow f
 """
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def save_store(store: Store) -> dict[str, Any]:
         "size": tables.size.copy(),
         "writes": tables.writes.copy(),
         "clock": tables.clock.copy(),
-        "strategy": strategy.state_dict(),
+        "strategy": deepcopy(strategy.state_dict()),  # which may hand out what it goes on changing
     }
 
 
@@ -52,7 +53,7 @@ def load_store(store: Store, state: Mapping[str, Any]) -> None:
     for name in ("size", "writes", "clock"):
         getattr(fresh, name)[:] = state[name]
     check_tables(fresh, store.strategy)
-    store.strategy.load_state_dict(state["strategy"])
+    store.strategy.load_state_dict(deepcopy(state["strategy"]))
     store.take(fresh)
 
 

@@ -31,7 +31,7 @@ def make_module(
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(generator.integers(2**63)))
-        module = network.make(shape, size)
+        module = network.make(shape, size).eval()  # dropout would draw from a generator that is not the agent's
     if next(module.buffers(), None) is not None:
         raise InvalidInputError(
             f"the network {network.name!r} has buffers, as batch normalisation does; use layers that have only "

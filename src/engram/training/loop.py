@@ -118,6 +118,16 @@ def check_observation(observation: Any, step: int, shape: tuple[int, ...]) -> Ar
     return array
 
 
+def check_action(action: Any, actions: int, step: int) -> int:
+    """An action as a whole number, if it is one of those there are."""
+    if isinstance(action, int | np.integer) and 0 <= action < actions:
+        return int(action)
+    raise InvalidInputError(
+        f"the agent chose the action {action!r} at step {step}; it must be a whole number from 0 to {actions - 1}: "
+        "check its exploration"
+    )
+
+
 def play(
     agent: Learner,
     env: Env,
@@ -137,11 +147,8 @@ def play(
         if state.length == 0:
             agent.begin_episode()
         action = agent.act(state.observation, state.step)
-        if not 0 <= action < actions:
-            raise InvalidInputError(
-                f"the agent chose the action {action!r} at step {state.step}; it must be from 0 to {actions - 1}: "
-                "check its exploration"
-            )
+        if type(action) is not int or not 0 <= action < actions:
+            action = check_action(action, actions, state.step)
         observation, reward, terminated, truncated, info = env.step(first_action + action)
         state.step += 1
         reward = float(reward)

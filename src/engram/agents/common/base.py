@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -21,7 +22,7 @@ from engram.parts import Spaces
 from engram.randomness import generator
 from engram.sources import is_ours, source_digest
 from engram.training.events import Event
-from engram.training.loop import LoopState, play, replay_game
+from engram.training.loop import LoopState, check_action, play, replay_game
 from engram.typing import Array, Floats
 
 
@@ -145,11 +146,15 @@ class Agent(ABC):
         """Take `total_timesteps` more steps of training. Every event is handed to every callback."""
         steps = checks.at_least("total_timesteps", total_timesteps, 1)
         if not progress_bar:
-            for event in self.events(steps):
+            events = self.events(steps)
+            before = fingerprint(self._env) if self.source.shared and self._env is not None else None
+            for event in events:
                 for callback in callbacks:
                     callback(event)
             if self.source.shared and self._env is not None:
-                self._env_fingerprint, self._env_moved = fingerprint(self._env), False
+                after = fingerprint(self._env)
+                self._env_fingerprint = None if after == before else after  # unchanged by steps: it cannot tell
+                self._env_moved = False
             return self
         from engram.training.progress import ProgressBar  # noqa: PLC0415 (rich draws from Python's generator on import)
 
@@ -159,7 +164,7 @@ class Agent(ABC):
     def events(self, total_timesteps: int) -> Iterator[Event]:
         """Learn as `learn` does, as a generator: one step at a time, at the caller's pace."""
         env = self._environment()
-        self._env_fingerprint = None
+        self._env_fingerprint, self._env_moved = None, self.source.shared  # until `learn` knows better
         return play(
             self,
             env,
@@ -196,7 +201,7 @@ class Agent(ABC):
 
     def _explore(self, observations: Array, q: Floats) -> Array:
         """Actions as in training; the exploration is left as it was."""
-        before = self.exploration.state_dict()
+        before = deepcopy(self.exploration.state_dict())
         measure = (lambda row: self.distances(observations[row : row + 1])[0]) if self.has_memory else None
         view = View(
             self.spaces.actions,
@@ -205,10 +210,12 @@ class Agent(ABC):
             ties=self.config.ties,
         )
         choose, rng = self.exploration.choose, self._prediction_rng
-        actions = np.array([choose(self.steps, rng, view.at(row)) for row in range(len(q))])
-        if before:
-            self.exploration.load_state_dict(before)
-        return actions
+        try:
+            chosen = [choose(self.steps, rng, view.at(row)) for row in range(len(q))]
+        finally:
+            if before:
+                self.exploration.load_state_dict(before)
+        return np.array([check_action(action, self.spaces.actions, self.steps) for action in chosen])
 
     def abandon_game(self) -> None:
         """Drop the unfinished game and its episode; learning goes on with a new one."""
@@ -274,14 +281,14 @@ class Agent(ABC):
         """Everything that the agent has learned and must remember, as plain data and arrays."""
         names = ("loop", "policy_rng", *self.saved)
         state = {name: part_state(getattr(self, name)) for name in names}
-        optional = {name: part_state(getattr(self, name, None)) for name in ("encoder", "exploration")}
+        optional = {name: deepcopy(part_state(getattr(self, name, None))) for name in ("encoder", "exploration")}
         return state | {name: content for name, content in optional.items() if content}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` gave; the unfinished game is replayed when learning goes on."""
         for name in ("encoder", "exploration"):
             if part_state(getattr(self, name, None)):
-                load_part(getattr(self, name), state[name])
+                load_part(getattr(self, name), deepcopy(state[name]))
         for name in (*self.saved, "loop", "policy_rng"):
             load_part(getattr(self, name), state.get(name, {}))
         self._env_moved, self._env_fingerprint = True, None

@@ -63,7 +63,7 @@ class AgentConfig:
             if part is not None and name not in part_settings(cls):
                 raise InvalidInputError(f"this agent has no {name}; leave out {name}=")
         for name in part_settings(cls):
-            if isinstance(settings.get(name), dict):
+            if settings.get(name) is not None:
                 settings[name] = PARTS[name].restore(settings[name], given.get(name))
             elif given.get(name) is not None:
                 raise InvalidInputError(f"the agent was trained with the usual {name}; leave out {name}=")
