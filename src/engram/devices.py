@@ -31,7 +31,7 @@ def find_device(name: str) -> torch.device:
 
 
 def put(weight: torch.Tensor, array: Array) -> None:
-    """Give a tensor the numbers of an array, which must be of its shape and finite."""
+    """Copy an array into a tensor of the same shape; raise InvalidInputError if it does not fit or is not finite."""
     if not isinstance(array, np.ndarray) or array.shape != tuple(weight.shape) or array.dtype != np.float32:
         raise InvalidInputError(f"weights must be float32 of shape {tuple(weight.shape)}, got {array!r:.100}")
     if not np.isfinite(array).all():

@@ -1,4 +1,4 @@
-"""What can go wrong, said so that the reader knows what to do."""
+"""The errors that Engram raises on purpose."""
 
 
 class EngramError(Exception):

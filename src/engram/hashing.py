@@ -26,10 +26,10 @@ def canonical(observation: Array) -> Array:
 
 
 def state_of(observation: Array, *, seed: int = 0) -> int:
-    """The state that an observation shows; with a seed, a number that differs between seeds."""
+    """The 64-bit hash of an observation; with a seed, another hash for each seed."""
     return xxh64_intdigest(canonical(observation).data, seed)
 
 
 def states_of(observations: Array) -> States:
-    """The states that the rows of a batch show."""
+    """The 64-bit hashes of the rows of a batch."""
     return np.array([state_of(observation) for observation in observations], np.uint64)

@@ -28,5 +28,5 @@ def generator_state(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def set_generator_state(rng: np.random.Generator, state: dict[str, Any]) -> None:
-    """Put a generator where another one was."""
+    """Set a generator to a saved position."""
     rng.bit_generator.state = state

@@ -116,7 +116,7 @@ class D3QN(Agent):
         )
 
     def act(self, observation: Array, step: int) -> int:
-        """Choose by the exploration, which has the network asked only if it needs values."""
+        """Choose an action by the exploration; the network is evaluated only if it asks for values."""
         self.front.update(observation)
         if not self.replay.in_episode:
             self.replay.begin(observation)

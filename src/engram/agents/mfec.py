@@ -98,7 +98,7 @@ class MFEC(Agent):
         self.unfinished.clear()
 
     def act(self, observation: Array, step: int) -> int:
-        """Choose by the exploration, which has the memory read only if it asks for values."""
+        """Choose an action by the exploration; the memory is read only if it asks for values."""
         encoder = self.encoder
         if encoder.settled:
             encoder.update(observation)

@@ -157,7 +157,7 @@ class NEC(Agent):
         self.replay.abandon()
 
     def act(self, observation: Array, step: int) -> int:
-        """Choose by the exploration. The memory is read at every step: returns need maxₐ Q."""
+        """Choose an action by the exploration; the memory is read at every step, as returns need maxₐ Q."""
         if self.network.settled:
             self.network.update(observation)
             keys = self.network(observation[None])  # [1, key_size]

@@ -28,7 +28,7 @@ class NetworkOption:
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderOption:
-    """An option of all agents."""
+    """The option of agents that encode their observations."""
 
     encoder: str | None = None  # observations to keys: a name such as scaled or projection:size=64, or module:Class
 

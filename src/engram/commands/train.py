@@ -130,7 +130,7 @@ def resume(words: Sequence[str], console: Console) -> None:
 
 
 def carry_out(run: Run, folder: RunFolder, *, progress: bool, cadence: Cadence | None, console: Console) -> None:
-    """Train, from where it was if it was interrupted."""
+    """Train to the end, from the latest checkpoint if there is one."""
     agent = run.make_agent()
     finished = folder.result is not None
 

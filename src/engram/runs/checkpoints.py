@@ -20,7 +20,7 @@ SEGMENT_ROWS = 4096
 
 
 class Checkpoint(NamedTuple):
-    """A run at a step: the agent's state, and how far its log had got."""
+    """The state of a run after a step: the agent's state and the log's position."""
 
     step: int
     state: dict[str, Any]
@@ -39,7 +39,7 @@ class Checkpoints:
         return bool(self._paths())
 
     def save(self, step: int, state: Mapping[str, Any], log: Mapping[str, Any]) -> None:
-        """Write a checkpoint; then forget all but this one and the one before."""
+        """Write a checkpoint; then delete all but this one and the one before."""
         arrays, plain = split(state)
         segments = {name: self._write_segments(name, end, arrays) for name, end in find_rows(plain)}
         manifest = {"run": self._run_id, "step": step, "log": log, "plain": plain, "segments": segments}
@@ -49,7 +49,7 @@ class Checkpoints:
         self._prune(path)
 
     def load(self, tell: Callable[[str], object]) -> Iterator[Checkpoint]:
-        """Every checkpoint that can be read, the latest first; of those that cannot, the reason is told."""
+        """The checkpoints that can be read, the latest first; `tell` gets the reason for each that cannot."""
         for path in reversed(self._paths()):
             try:
                 manifest, arrays = read_arrays(path)
@@ -71,7 +71,7 @@ class Checkpoints:
         return list_files(self._folder, "checkpoint-*.safetensors")
 
     def _write_segments(self, name: str, end: int, arrays: dict[str, Array]) -> dict[str, Any]:
-        """Move whole segments of an array to files of their own, unless they are there; return what was moved."""
+        """Write whole segments of an array to files of their own, and remove them from it; return their names."""
         rows = arrays[name]
         first = end - len(rows)
         begin, stop = -(-first // SEGMENT_ROWS), end // SEGMENT_ROWS
@@ -90,7 +90,7 @@ class Checkpoints:
         return {"at": before, "files": files}
 
     def _read_segments(self, rows: Array, segments: Mapping[str, Any]) -> Array:
-        """Put the rows of the segments back where they were taken out."""
+        """The array with the rows of its segments read back."""
         parts = []
         for file in segments["files"]:
             if "/" in file or "\\" in file:
@@ -120,7 +120,7 @@ class Checkpoints:
 
 
 def find_rows(plain: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, int]]:
-    """Paths and ends of all sequences that only grow."""
+    """Path and end of each array in a state that is stored in segments."""
     for name, value in plain.items():
         if isinstance(value, dict):
             if "rows_end" in value:

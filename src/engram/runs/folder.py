@@ -41,12 +41,12 @@ class Cadence:
 
     @classmethod
     def of(cls, agent: Agent) -> Self:
-        """Every minute; every five where a replay of frames has to be written."""
+        """Every 60 seconds; every 300 for an agent with a replay of images, which takes longer to write."""
         frames = agent.has_replay and len(agent.spaces.observation_shape) == 3
         return cls(300.0 if frames else 60.0)
 
     def clock(self, step: int) -> Callable[[int], bool]:
-        """Whether a checkpoint is due at a step. A clock that is set forwards or back does not matter."""
+        """A function that says whether a checkpoint is due at a step, by a clock that is never set."""
         last_time, last_step = time.monotonic(), step
 
         def due(step: int) -> bool:
@@ -61,7 +61,7 @@ class Cadence:
 
 
 class RunFolder:
-    """A run's files."""
+    """The files of one run."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -73,7 +73,7 @@ class RunFolder:
 
     @property
     def result(self) -> dict[str, Any] | None:
-        """What came out, or None while the run is not finished."""
+        """The content of `result.json`, or None while the run is not finished."""
         try:
             with storage_errors("read", self._result):
                 return dict(json.loads(self._result.read_text())) if self._result.exists() else None
@@ -82,7 +82,7 @@ class RunFolder:
 
     @property
     def config(self) -> dict[str, Any] | None:
-        """The run as its file describes it, or None where there is none."""
+        """The content of `config.json`, or None if there is none."""
         try:
             with storage_errors("read", self._config):
                 return dict(json.loads(self._config.read_text())) if self._config.exists() else None
@@ -120,12 +120,12 @@ class RunFolder:
                 yield entry
 
     def claim(self, run: Run) -> None:
-        """Make the folder this run's, unless it is another's."""
+        """Write `config.json`, unless it is there; raise RunFolderError if it is another run's."""
         if not self._is_of(run):
             write_atomically(self._config, as_json(run.to_json()).encode())
 
     def _is_of(self, run: Run) -> bool:
-        """Whether the folder is this run's already; otherwise it must be free."""
+        """Whether the folder holds this run already; raise RunFolderError if it holds anything else."""
         with storage_errors("read", self.path):
             if self._config.exists():
                 theirs = self._config.read_text()
@@ -193,7 +193,7 @@ class RunFolder:
     def _restore(
         self, agent: Agent, checkpoints: Checkpoints, log: ProgressLog, tell: Callable[[str], object]
     ) -> dict[str, Any] | None:
-        """Put the agent where the latest usable checkpoint left it; return where the log stood."""
+        """Load the latest usable checkpoint into the agent; return the log's position in it."""
         if not checkpoints:
             return None
         beginning = deepcopy(agent.state_dict())  # a state that does not fit may be half loaded before that shows
@@ -227,7 +227,7 @@ def _result(agent: Agent, scores: list[float]) -> dict[str, Any]:
 
 
 def _describes(config: str, run: Run) -> bool:
-    """Whether a config is this run's. It may be older than settings that were added later and are at their default."""
+    """Whether a config describes this run; it may lack settings that were added later and are at their defaults."""
     ours = run.to_json()
     try:
         theirs = json.loads(config)
@@ -263,5 +263,5 @@ def machine() -> dict[str, Any]:
 
 
 def as_json(data: dict[str, Any]) -> str:
-    """As files have it: for people too."""
+    """Data as indented JSON, with a newline at the end."""
     return json.dumps(data, indent=2) + "\n"

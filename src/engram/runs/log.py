@@ -1,4 +1,4 @@
-"""The log of a run: a line for every episode and evaluation, only ever added to, and cut back on resume."""
+"""The log of a run, `progress.jsonl`: one line per episode and evaluation, appended to, and truncated on resume."""
 
 import json
 import os
@@ -24,13 +24,13 @@ class ProgressLog:
         self.scores: list[float] = []  # means of the evaluations so far
 
     def holds(self, position: dict[str, Any]) -> bool:
-        """Whether what stands before a position is what stood there when the position was taken."""
+        """Whether the first bytes of the file are those that the position was taken of."""
         with storage_errors("read", self._path):
             content = self._path.read_bytes()[: position["bytes"]] if self._path.exists() else b""
         return bool(len(content) == position["bytes"] and xxh3_128(content).hexdigest() == position["digest"])
 
     def open(self, position: dict[str, Any] | None) -> None:
-        """Cut off everything behind a position, or everything, and go on from there."""
+        """Truncate the file to a position, or to nothing, and append from there."""
         with storage_errors("write", self._path):
             self._file = self._path.open("r+b" if self._path.exists() else "w+b")
             content = self._file.read(position["bytes"]) if position is not None else b""
@@ -54,7 +54,7 @@ class ProgressLog:
                 self._file.close()
 
     def __call__(self, event: Event) -> None:
-        """Write down an event, if it is of a kind to be written down."""
+        """Append a line for an episode or an evaluation; other events are left out."""
         entry: dict[str, Any]
         if isinstance(event, EpisodeEnd):
             entry = {"event": "episode", "step": event.step, "return": event.total, "length": event.length}
@@ -76,7 +76,7 @@ class ProgressLog:
         self._bytes += len(line)
 
     def position(self) -> dict[str, Any]:
-        """Where the log stands, once everything written so far is on the disk."""
+        """The length and digest of the file, after everything written so far is on the disk."""
         assert self._file is not None
         with storage_errors("write", self._path):
             self._file.flush()

@@ -29,7 +29,7 @@ EVALUATION = (  # the fields of a run that say how it is evaluated
 
 @dataclass(frozen=True)
 class Run:
-    """What is run. Everything that changes its result is here."""
+    """One run: the agent, the environment and every setting that changes the result."""
 
     agent: type[Agent]
     env: str
@@ -56,7 +56,7 @@ class Run:
         return described | ({"foreign": foreign} if foreign else {})
 
     def foreign(self) -> dict[str, str]:
-        """What is not Engram's own, by option, as it is named on a command line: a file is no reason to import it."""
+        """What is not Engram's own, by option, as it is named on a command line."""
         own = {} if is_ours(self.agent.__module__) else {"agent": f"{self.agent.__module__}:{self.agent.__qualname__}"}
         env = {"env": self.env} if ":" in self.env else {}
         return own | env | self.settings.foreign_parts()

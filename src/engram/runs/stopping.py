@@ -9,7 +9,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopRequest:
-    """While entered, notes the first signal instead of dying of it; a second one is answered as usual."""
+    """While entered, records the first signal instead of ending the process; a second one has its usual effect."""
 
     def __init__(self) -> None:
         self.signal: int | None = None

@@ -1,1 +1,1 @@
-"""Training: the loop and its events, evaluation, progress, run folders, model files."""
+"""Training: the loop and its events, evaluation, progress bars."""

@@ -74,7 +74,7 @@ def play_episodes(
 
 
 def _actions(env: Env) -> range:
-    """What the environment calls its actions."""
+    """The numbers that the environment gives to its actions."""
     first, count = int(env.action_space.start), int(env.action_space.n)  # type: ignore[attr-defined]
     return range(first, first + count)
 

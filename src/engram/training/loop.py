@@ -30,7 +30,7 @@ class Learner(Protocol):
         """Choose an action, by number, for training."""
 
     def observe(self, reward: float, observation: Array, terminated: bool, truncated: bool) -> None:
-        """Take in what followed the action."""
+        """Learn of the reward and the observation that followed the action."""
 
 
 COUNTERS = ("step", "game", "episode", "total", "length")
@@ -50,7 +50,7 @@ class LoopState:
     actions: list[int] = field(default_factory=list)  # taken in the unfinished game
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything, as plain data and arrays."""
+        """The state as plain data and arrays."""
         state: dict[str, Any] = {name: getattr(self, name) for name in COUNTERS}
         state["actions"] = np.array(self.actions, np.int32)
         if self.observation is not None:
@@ -58,7 +58,7 @@ class LoopState:
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take back what `state_dict` gave."""
+        """Restore what `state_dict` gave."""
         for name in COUNTERS:
             setattr(self, name, state[name])
         self.actions = state["actions"].tolist()
@@ -119,7 +119,7 @@ def check_observation(observation: Any, step: int, shape: tuple[int, ...]) -> Ar
 
 
 def check_action(action: Any, actions: int, step: int) -> int:
-    """An action as a whole number, if it is one of those there are."""
+    """An action as an int; raise InvalidInputError if the environment has no such action."""
     if isinstance(action, int | np.integer) and 0 <= action < actions:
         return int(action)
     raise InvalidInputError(

@@ -67,7 +67,7 @@ class ProgressBar:
         self._progress.stop()
 
     def __call__(self, event: Event) -> None:
-        """Take in an event. The clock is looked at only every so many steps."""
+        """Update the display; the clock is read only every 50 steps."""
         if isinstance(event, Step):
             if self._first_step is None:
                 self._first_step = self._last_step = event.step - 1

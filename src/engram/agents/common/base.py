@@ -57,7 +57,7 @@ class Agent(ABC):
         cls.__signature__ = signature_of(cls.Config)  # type: ignore[attr-defined]
 
     def _begin(self, env: EnvLike, config: AgentConfig) -> None:
-        """Make everything that the agent consists of."""
+        """Initialise the agent with a config."""
         self.config = config
         self.source = EnvSource(env)
         self.spaces = Spaces(self.source.observation_shape, self.source.observation_dtype, self.source.actions)
@@ -109,7 +109,7 @@ class Agent(ABC):
 
     @abstractmethod
     def observe(self, reward: float, observation: Array, terminated: bool, truncated: bool) -> None:
-        """Take in what followed, and learn from it."""
+        """Learn from the reward and the observation that followed the action."""
 
     @abstractmethod
     def q_values(self, observations: Array) -> Floats:

@@ -72,7 +72,7 @@ class Episode:
         self.actions.append(action)
 
     def finish(self, returns: Floats) -> Finished:
-        """The whole episode, with the returns that followed its steps; what comes next is another one."""
+        """The finished episode with its returns; the buffers are empty afterwards."""
         keys = np.array(self.keys) if isinstance(self.keys[0], np.ndarray) else stack_tensors(self.keys)
         states, actions = np.array(self.states, np.uint64), np.array(self.actions)
         finished = Finished(keys, states, actions, returns, total_of(self.rewards))
@@ -176,7 +176,7 @@ def as_array(numbers: Any) -> Array:
 
 
 def stack_tensors(keys: list[Any]) -> Any:
-    """Tensors one below the other."""
+    """A stack of tensors."""
     from engram.devices import torch  # noqa: PLC0415 (an extra)
 
     return torch.stack(keys)

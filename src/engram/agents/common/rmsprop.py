@@ -44,7 +44,7 @@ class RMSprop:
         return {str(number): square.cpu().numpy().copy() for number, square in enumerate(self._squares)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take back what `state_dict` gave."""
+        """Restore what `state_dict` gave."""
         for number, square in enumerate(self._squares):
             put(square, state[str(number)])
             if (state[str(number)] < 0).any():

@@ -26,7 +26,7 @@ def as_saved(value: Any) -> Any:
 
 
 def load_part(part: Any, state: Any) -> None:
-    """Put a part into a saved state."""
+    """Load a saved state into a part."""
     if isinstance(part, np.random.Generator):
         set_generator_state(part, state)
     elif isinstance(part, np.ndarray):
