@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+from engram import MFEC
 from engram.encoders import ENCODERS, Encoder
 from engram.encoders.projection import Projection
 from engram.errors import InvalidInputError
@@ -148,7 +149,7 @@ def test_a_part_with_arguments_must_be_a_dataclass() -> None:
             self.chance = chance
 
     with pytest.raises(InvalidInputError, match="Untold takes arguments, so it must be a dataclass"):
-        EXPLORATIONS.find(Untold(0.5))
+        MFEC("CartPole-v1", exploration=Untold(0.5))
 
 
 def test_a_part_that_defines_too_little_says_what_is_missing() -> None:

@@ -131,7 +131,6 @@ class Family(Generic[PartType]):
     def find(self, spec: Any) -> PartType:
         """A part from an object, from `name[:option=value,…]` or from `module:Class[:option=value,…]`."""
         if isinstance(spec, self.base):
-            check_options(type(spec), self.word)
             return spec
         if not isinstance(spec, str):
             raise InvalidInputError(

@@ -11,7 +11,7 @@ from engram.exploration import EXPLORATIONS, Exploration
 from engram.exploration.epsilon_greedy import EpsilonGreedy
 from engram.memory.strategies import STRATEGIES
 from engram.networks import NETWORKS
-from engram.parts import Family, Part
+from engram.parts import Family, Part, check_options
 
 PARTS: dict[str, Family[Any]] = {  # settings that are parts, wherever a config has them
     family.word: family for family in (ENCODERS, NETWORKS, STRATEGIES, EXPLORATIONS)
@@ -72,7 +72,10 @@ class AgentConfig:
     def parts(self) -> dict[str, Part]:
         """The parts that were chosen, by their setting; those left at None are the agent's to choose."""
         chosen = {name: getattr(self, name) for name in part_settings(type(self))}
-        return {name: PARTS[name].find(part) for name, part in chosen.items() if part is not None}
+        found = {name: PARTS[name].find(part) for name, part in chosen.items() if part is not None}
+        for name, part in found.items():
+            check_options(type(part), name)
+        return found
 
     def chosen_exploration(self) -> Exploration:
         """The exploration: the one that was chosen, or ε-greedy by the epsilon settings."""
