@@ -30,22 +30,20 @@ def linear(x: Floats, weights: Floats, biases: Floats, out: Floats) -> None:
 @compiled
 def forward(x: Floats, weights: tuple[Floats, ...], biases: tuple[Floats, ...], out: Floats) -> None:
     """All layers for every row of x [B, inputs], with a ReLU after each but the last: [B, outputs]."""
-    widest = x.shape[1]
+    widest, last = 0, len(weights) - 1
     for bias in biases:
         widest = max(widest, len(bias))
     here, there = np.empty(widest, np.float32), np.empty(widest, np.float32)
     for row in range(len(x)):
-        width = x.shape[1]
-        here[:width] = x[row]
-        for number in range(len(weights)):
-            outputs = len(biases[number])
-            linear(here[:width], weights[number], biases[number], there[:outputs])
-            if number < len(weights) - 1:
-                for i in range(outputs):
-                    there[i] = max(there[i], np.float32(0))
+        inputs = x[row]
+        for number in range(last):
+            hidden = here[: len(biases[number])]
+            linear(inputs, weights[number], biases[number], hidden)
+            for i in range(len(hidden)):
+                hidden[i] = max(hidden[i], np.float32(0))
+            inputs = hidden
             here, there = there, here
-            width = outputs
-        out[row] = here[:width]
+        linear(inputs, weights[last], biases[last], out[row])
 
 
 class CompiledLayers:
