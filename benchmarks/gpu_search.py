@@ -8,13 +8,12 @@ recorded as CUDA graphs, and both are compared with direct differences over all 
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 import torch
+from gpu import microseconds
 
 from engram.memory.device_search import Search, plan_all, unpack
 from engram.memory.fused import FusedSearch
@@ -29,18 +28,6 @@ SETTINGS = (
 BATCHES = (1, 32)
 MARGIN = 32  # candidates beyond the neighbours that are wanted
 ROUNDS = 5
-
-
-def microseconds(work: Callable[[], object], repeats: int = 40) -> float:
-    """The median time of a piece of work, the device's included."""
-    times = []
-    for _ in range(repeats + 5):
-        torch.cuda.synchronize()
-        begin = perf_counter()
-        work()
-        torch.cuda.synchronize()
-        times.append(perf_counter() - begin)
-    return float(np.median(times[5:]) * 1e6)
 
 
 class CandidateSearch:

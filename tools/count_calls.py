@@ -20,12 +20,16 @@ class Calls:
         self.functions: set[tuple[str, str]] = set()
         modules = [module for name, module in sys.modules.items() if name.startswith("engram.")]
         kernels = [each.py_func for module in modules for each in vars(module).values() if hasattr(each, "py_func")]
-        self._kernels = {kernel.__code__ for kernel in kernels}
+        self._kernels = {(kernel.__code__.co_filename, kernel.__name__) for kernel in kernels}
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
         """Take in an event of the profiler."""
         code = frame.f_code
-        if event == "call" and code.co_filename.startswith(SOURCE) and code not in self._kernels:
+        if (
+            event == "call"
+            and code.co_filename.startswith(SOURCE)
+            and (code.co_filename, code.co_name) not in self._kernels
+        ):
             self.functions.add((code.co_filename.removeprefix(SOURCE).lstrip("/"), code.co_qualname))
 
     def __enter__(self) -> "Calls":

@@ -8,14 +8,13 @@ import numpy as np
 from engram import checks
 from engram.agents.common.base import Agent
 from engram.agents.common.config import EncoderConfig
-from engram.agents.common.episode import Episode, Waiting
+from engram.agents.common.recall import Recall
 from engram.agents.common.settings import takes
 from engram.encoders import ENCODERS, Encoder
 from engram.encoders.base import build_encoder
 from engram.encoders.identity import Identity
 from engram.encoders.projection import Projection
 from engram.envs import EnvLike
-from engram.exploration import View
 from engram.hashing import state_of
 from engram.memory import EpisodicMemory
 from engram.memory.batch import check_merging
@@ -85,13 +84,8 @@ class MFEC(Agent):
             merging=config.merging,
             device=config.device,
         )
-        self.unfinished, self.waiting = Episode(), Waiting()
-        self._view = View(
-            spaces.actions,
-            q_values=self._look_up,
-            distances=self._measure,
-            ties=config.ties,
-        )
+        self.recall = Recall(self.encoder, self.memory, spaces, ties=config.ties)
+        self.unfinished, self.waiting = self.recall.unfinished, self.recall.waiting
 
     def forget_episode(self) -> None:
         """Drop the unfinished episode."""
@@ -99,13 +93,8 @@ class MFEC(Agent):
 
     def act(self, observation: Array, step: int) -> int:
         """Choose an action by the exploration; the memory is read only if it asks for values."""
-        encoder = self.encoder
-        if encoder.settled:
-            encoder.update(observation)
-            keys = encoder(observation[None])  # [1, key_size]
-        else:
-            keys = self.waiting.encode(encoder, observation, self.unfinished, self.memory)
-        action = self.exploration.choose(step, self.policy_rng, self._view.at(keys))
+        keys = self.recall.see(observation)  # [1, key_size]
+        action = self.exploration.choose(step, self.policy_rng, self.recall.view.at(keys))
         self.unfinished.add(keys[0], step if self.config.duplicates else state_of(observation), action)
         return action
 
@@ -113,35 +102,15 @@ class MFEC(Agent):
         """Keep the reward; at the end of the episode, write what it taught."""
         self.unfinished.rewards.append(reward)
         if terminated or truncated:
-            returns = discounted_returns(self.unfinished.rewards, self.config.discount)
-            self.waiting.write(self.unfinished.finish(returns), self.encoder, self.memory)
+            self.recall.finish(discounted_returns(self.unfinished.rewards, self.config.discount))
 
     def q_values(self, observations: Array) -> Floats:
-        """Q of every action for a batch of observations; touches nothing. 0 as long as keys may still change."""
-        if not self.encoder.settled:
-            return np.zeros((len(observations), self.spaces.actions), np.float32)
-        values: Floats = self.memory.read(self.encoder(observations))
-        return values
+        """Q of every action for a batch of observations; touches nothing."""
+        return self.recall.q_values(observations)
 
     def distances(self, observations: Array) -> Floats:
         """Squared distance to the nearest entry of each action's table, for a batch of observations."""
-        if not self.encoder.settled:
-            return np.full((len(observations), self.spaces.actions), np.inf, np.float32)
-        return self.memory.nearest_distances(self.encoder(observations))
-
-    def _look_up(self, keys: Any) -> Floats:
-        """Q of every action for the key of a training step, [1, key_size] → [actions]; counts as use."""
-        if not self.encoder.settled:
-            return np.zeros(self.spaces.actions, np.float32)
-        values: Floats = self.memory.read(keys, touch=True)[0]
-        return values
-
-    def _measure(self, keys: Any) -> Floats:
-        """Squared distances from the key of a training step to the nearest entries, [1, key_size] → [actions]."""
-        if not self.encoder.settled:
-            return np.full(self.spaces.actions, np.inf, np.float32)
-        distances: Floats = self.memory.nearest_distances(keys)[0]
-        return distances
+        return self.recall.distances(observations)
 
     @classmethod
     def widths(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:
@@ -152,10 +121,7 @@ class MFEC(Agent):
 
     def check_parts(self) -> None:
         """The unfinished episode fits the loop and the encoder."""
-        spaces = self.spaces
-        shape = (self.encoder.key_size,) if self.encoder.settled else spaces.observation_shape
-        self.unfinished.check(self.loop.length, shape, spaces.actions)
-        self.waiting.check(spaces.observation_shape, spaces.actions)
+        self.recall.check(self.loop.length)
 
 
 def discounted_returns(rewards: list[float], discount: float) -> Floats:

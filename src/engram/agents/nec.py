@@ -8,14 +8,13 @@ import numpy as np
 from engram import checks
 from engram.agents.common.base import Agent
 from engram.agents.common.config import EncoderConfig
-from engram.agents.common.episode import Episode, Waiting, as_array
 from engram.agents.common.front import Front
 from engram.agents.common.key_network import KeyNetwork
+from engram.agents.common.recall import Recall
 from engram.agents.common.rmsprop import RMSprop, check_rmsprop
 from engram.agents.common.settings import takes
 from engram.devices import find_device, torch
 from engram.envs import EnvLike
-from engram.exploration import View
 from engram.hashing import state_of
 from engram.memory import EpisodicMemory
 from engram.memory.strategies import Strategy, get_strategy
@@ -143,13 +142,8 @@ class NEC(Agent):
         )
         self.replay = ReturnReplay(config.replay_size, spaces.observation_shape, spaces.observation_dtype)
         self.replay_rng = generator(self.seed, "replay")
-        self.unfinished, self.waiting = Episode(), Waiting()
-        self._view = View(
-            spaces.actions,
-            q_values=self._look_up,
-            distances=self._measure,
-            ties=config.ties,
-        )
+        self.recall = Recall(self.network, self.memory, spaces, ties=config.ties)
+        self.unfinished, self.waiting = self.recall.unfinished, self.recall.waiting
 
     def forget_episode(self) -> None:
         """Drop the unfinished episode."""
@@ -158,12 +152,8 @@ class NEC(Agent):
 
     def act(self, observation: Array, step: int) -> int:
         """Choose an action by the exploration; the memory is read at every step, as returns need maxₐ Q."""
-        if self.network.settled:
-            self.network.update(observation)
-            keys = self.network(observation[None])  # [1, key_size]
-        else:
-            keys = self.waiting.encode(self.network, observation, self.unfinished, self.memory)
-        view = self._view.at(keys)
+        keys = self.recall.see(observation)  # [1, key_size]
+        view = self.recall.view.at(keys)
         best = float(view.q_values().max())
         action = self.exploration.choose(step, self.policy_rng, view)
         self.unfinished.add(keys[0], state_of(observation), action)
@@ -178,7 +168,7 @@ class NEC(Agent):
         if terminated or truncated:
             rewards, best = np.array(unfinished.rewards), np.array(unfinished.best)
             returns = n_step_returns(rewards, best, config.return_steps, config.discount)
-            self.waiting.write(unfinished.finish(returns), self.network, self.memory)
+            self.recall.finish(returns)
             self.replay.finish(returns)
         due = self.steps % config.learning_interval_steps == 0 and self.steps >= config.learning_start_steps
         if due and len(self.replay) >= config.batch_size and self.network.settled:
@@ -232,31 +222,12 @@ class NEC(Agent):
         self.memory.adjust(actions, slots, np.ascontiguousarray(entries[:, :-1]), np.ascontiguousarray(entries[:, -1]))
 
     def q_values(self, observations: Array) -> Floats:
-        """Q of every action for a batch of observations; touches nothing. 0 as long as keys may still change."""
-        if not self.network.settled:
-            return np.zeros((len(observations), self.spaces.actions), np.float32)
-        values: Floats = as_array(self.memory.read(self.network(observations)))
-        return values
+        """Q of every action for a batch of observations; touches nothing."""
+        return self.recall.q_values(observations)
 
     def distances(self, observations: Array) -> Floats:
         """Squared distance to the nearest entry of each action's table, for a batch of observations."""
-        if not self.network.settled:
-            return np.full((len(observations), self.spaces.actions), np.inf, np.float32)
-        return self.memory.nearest_distances(self.network(observations))
-
-    def _look_up(self, keys: Any) -> Floats:
-        """Q of every action for the key of a training step, [1, key_size] → [actions]; counts as use."""
-        if not self.network.settled:
-            return np.zeros(self.spaces.actions, np.float32)
-        values: Floats = as_array(self.memory.read(keys, touch=True))[0]
-        return values
-
-    def _measure(self, keys: Any) -> Floats:
-        """Squared distances from the key of a training step to the nearest entries, [1, key_size] → [actions]."""
-        if not self.network.settled:
-            return np.full(self.spaces.actions, np.inf, np.float32)
-        distances: Floats = self.memory.nearest_distances(keys)[0]
-        return distances
+        return self.recall.distances(observations)
 
     @classmethod
     def widths(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:
@@ -265,10 +236,7 @@ class NEC(Agent):
 
     def check_parts(self) -> None:
         """The unfinished episode fits the loop and the network."""
-        spaces = self.spaces
-        shape = (self.config.key_size,) if self.network.settled else spaces.observation_shape
-        self.unfinished.check(self.loop.length, shape, spaces.actions, has_best=True)
-        self.waiting.check(spaces.observation_shape, spaces.actions)
+        self.recall.check(self.loop.length, has_best=True)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` gave; keys of the unfinished episode go back to the device."""

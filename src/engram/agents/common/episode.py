@@ -1,7 +1,7 @@
-"""The unfinished episode of an agent with a memory, and episodes that wait for their encoder to settle."""
+"""An episode on its way into a memory: step by step while it lasts, whole when it has ended."""
 
 from math import isfinite
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -9,20 +9,6 @@ from engram.errors import InvalidInputError
 from engram.memory import EpisodicMemory
 from engram.training.events import total_of
 from engram.typing import Array, Floats, Longs, States
-
-
-class Encodes(Protocol):
-    """What makes keys of observations: an encoder, or NEC's network."""
-
-    @property
-    def settled(self) -> bool:
-        """Whether keys can be made."""
-
-    def update(self, observation: Array) -> None:
-        """Learn from the observation of a training step."""
-
-    def __call__(self, observations: Array) -> Any:
-        """[B, …] → [B, key_size]."""
 
 
 class Finished(NamedTuple):
@@ -110,63 +96,6 @@ class Episode:
                 f"the unfinished episode is not valid: it should have {length} steps with actions from 0 to "
                 f"{actions - 1}, keys of shape {shape} and finite numbers"
             )
-
-
-class Waiting:
-    """Episodes whose observations could not be encoded yet, because their encoder had not settled."""
-
-    def __init__(self) -> None:
-        self.episodes: list[Finished] = []  # with observations in the place of keys
-
-    def encode(self, encoder: Encodes, observation: Array, unfinished: Episode, memory: EpisodicMemory) -> Any:
-        """An observation while keys have not settled, [1, …]; in the step in which they do, its key, [1, key_size].
-
-        In the step in which the encoder settles, all that waited is encoded and written.
-        """
-        encoder.update(observation)
-        if not encoder.settled:
-            return np.array(observation[None])
-        for waited in self.episodes:
-            waited._replace(keys=encoder(waited.keys)).write_to(memory)
-        self.episodes = []
-        unfinished.keys = [encoder(seen[None])[0] for seen in unfinished.keys]
-        return encoder(observation[None])
-
-    def write(self, finished: Finished, encoder: Encodes, memory: EpisodicMemory) -> None:
-        """Write an episode to the memory, now or when its encoder has settled."""
-        if encoder.settled:
-            finished.write_to(memory)
-        else:
-            self.episodes.append(finished)
-
-    def state_dict(self) -> dict[str, Any]:
-        """All episodes one after the other, and where each ends."""
-        if not self.episodes:
-            return {}
-        columns = {
-            name: np.concatenate([getattr(each, name) for each in self.episodes])
-            for name in ("keys", "states", "actions", "returns")
-        }
-        lengths = np.array([len(each.actions) for each in self.episodes], np.int64)
-        return {**columns, "lengths": lengths, "totals": np.array([each.total for each in self.episodes])}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Restore what `state_dict` gave."""
-        self.episodes = []
-        if not state:
-            return
-        ends = np.cumsum(state["lengths"])[:-1]
-        columns = [np.split(state[name], ends) for name in ("keys", "states", "actions", "returns")]
-        for keys, states, actions, returns, total in zip(*columns, state["totals"].tolist(), strict=True):
-            self.episodes.append(Finished(keys, states, actions, returns, total))
-
-    def check(self, shape: tuple[int, ...], actions: int) -> None:
-        """Raise InvalidInputError unless every episode can be encoded and written."""
-        for each in self.episodes:
-            right = each.keys.shape == (len(each.actions), *shape) and each.states.shape == each.returns.shape
-            inside = bool(((each.actions >= 0) & (each.actions < actions)).all())
-            if not (right and inside and np.isfinite(each.returns).all() and np.isfinite(each.keys).all()):
-                raise InvalidInputError("an episode that waits for its encoder to settle is not valid")
 
 
 def as_array(numbers: Any) -> Array:

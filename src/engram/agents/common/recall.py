@@ -1,0 +1,97 @@
+"""How an episodic agent uses its memory: keys of observations, values at keys, and episodes that are written."""
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from engram.agents.common.episode import Episode, as_array
+from engram.agents.common.waiting import Waiting
+from engram.exploration import View
+from engram.memory import EpisodicMemory
+from engram.parts import Spaces
+from engram.typing import Array, Floats
+
+
+class Encodes(Protocol):
+    """What makes keys of observations: an encoder, or NEC's network."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether keys can be made."""
+
+    def update(self, observation: Array) -> None:
+        """Learn from the observation of a training step."""
+
+    def __call__(self, observations: Array) -> Any:
+        """[B, …] → [B, key_size]."""
+
+
+class Recall:
+    """A memory together with what makes its keys.
+
+    Before keys have settled nothing can be read or written: every value is 0, every distance infinite, and episodes
+    wait as observations. In the step in which keys settle, all that waited is encoded and written.
+    """
+
+    def __init__(self, encoder: Encodes, memory: EpisodicMemory, spaces: Spaces, *, ties: str) -> None:
+        self.encoder, self.memory, self.spaces = encoder, memory, spaces
+        self.unfinished, self.waiting = Episode(), Waiting()
+        self.view = View(spaces.actions, q_values=self._look_up, distances=self._measure, ties=ties)
+
+    def see(self, observation: Array) -> Any:
+        """The key of a training step's observation, [1, key_size]; before keys have settled, the observation itself."""
+        encoder, was_settled = self.encoder, self.encoder.settled
+        encoder.update(observation)
+        if not encoder.settled:
+            return np.array(observation[None])
+        if not was_settled:
+            self._settle()
+        return encoder(observation[None])
+
+    def _settle(self) -> None:
+        """Encode and write all that waited, and encode the unfinished episode."""
+        for waited in self.waiting.episodes:
+            waited._replace(keys=self.encoder(waited.keys)).write_to(self.memory)
+        self.waiting.episodes = []
+        self.unfinished.keys = [self.encoder(seen[None])[0] for seen in self.unfinished.keys]
+
+    def finish(self, returns: Floats) -> None:
+        """End the episode, and write it with its returns, now or when keys have settled."""
+        finished = self.unfinished.finish(returns)
+        if self.encoder.settled:
+            finished.write_to(self.memory)
+        else:
+            self.waiting.episodes.append(finished)
+
+    def q_values(self, observations: Array) -> Floats:
+        """Q of every action for a batch of observations, [B, …] → [B, actions]; touches nothing."""
+        if not self.encoder.settled:
+            return np.zeros((len(observations), self.spaces.actions), np.float32)
+        return as_array(self.memory.read(self.encoder(observations)))
+
+    def distances(self, observations: Array) -> Floats:
+        """d² to the nearest entry of each action's table for a batch of observations, [B, …] → [B, actions]."""
+        if not self.encoder.settled:
+            return np.full((len(observations), self.spaces.actions), np.inf, np.float32)
+        return self.memory.nearest_distances(self.encoder(observations))
+
+    def _look_up(self, keys: Any) -> Floats:
+        """Q of every action at the key of a training step, [1, key_size] → [actions]; counts as use."""
+        if not self.encoder.settled:
+            return np.zeros(self.spaces.actions, np.float32)
+        values: Floats = as_array(self.memory.read(keys, touch=True))[0]
+        return values
+
+    def _measure(self, keys: Any) -> Floats:
+        """d² from the key of a training step to the nearest entry of each table, [1, key_size] → [actions]."""
+        if not self.encoder.settled:
+            return np.full(self.spaces.actions, np.inf, np.float32)
+        distances: Floats = self.memory.nearest_distances(keys)[0]
+        return distances
+
+    def check(self, length: int, *, has_best: bool = False) -> None:
+        """Raise InvalidInputError unless the unfinished episode has so many steps and all that waits can be written."""
+        spaces = self.spaces
+        shape = (self.memory.key_size,) if self.encoder.settled else spaces.observation_shape
+        self.unfinished.check(length, shape, spaces.actions, has_best=has_best)
+        self.waiting.check(spaces.observation_shape, spaces.actions)
