@@ -1,17 +1,18 @@
 """The command line: which command it is, and how errors are told."""
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.markup import escape
-
-from engram import checks
-from engram.agents import BUILT_IN, summary_of
 from engram.errors import EngramError, Interrupted, InvalidInputError
+from engram.runs.stopping import Stopped, StopRequest
 from engram.version import __version__
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 HELP = """usage: engram [-h] [--version] COMMAND …
 
@@ -42,55 +43,82 @@ COMMANDS = {  # name → its file, and the function there
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
+STOPPED = "stopped; what is finished is kept, and the same command goes on from there"
+WRONG, CRASHED, UNWRITTEN = 2, 70, 74  # exit codes; the last two as in sysexits.h
+
+Command = Callable[[Sequence[str], "Console"], None]
+
+
 def list_agents() -> str:
     """A line for each built-in agent."""
+    from engram.agents import BUILT_IN, summary_of  # noqa: PLC0415 (as all below: signals are heeded before)
+
     return "\n".join(f"                  {name:7}{summary_of(name)}" for name in BUILT_IN)
 
 
-def find_command(name: str) -> Callable[[Sequence[str], Console], None]:
+def find_command(name: str) -> Command:
     """The function of a command; its file is imported only when it is asked for."""
+    from engram import checks  # noqa: PLC0415
+
     if name not in COMMANDS:
         hint = checks.nearest(name, COMMANDS)
         raise InvalidInputError(f"unknown command {name!r}; {hint}the commands: engram --help")
     file, function = COMMANDS[name]
-    found: Callable[[Sequence[str], Console], None] = getattr(import_module(f"engram.commands.{file}"), function)
+    found: Command = getattr(import_module(f"engram.commands.{file}"), function)
     return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        with StopRequest(lambda late: STOPPED) as stop:
+            return _carry_out(words, stop)
+    except Stopped as stopped:
+        print(stopped.words, file=sys.stderr)
+        return 128 + stopped.signal
+
+
+def _carry_out(words: Sequence[str], stop: StopRequest) -> int:
     if not words or words[0] in ("-h", "--help") or words in (["train"], ["train", "-h"], ["train", "--help"]):
         print(HELP.format(agents=list_agents()), end="")
         return 0
     if words[0] == "--version":
         print(f"engram {__version__}")
         return 0
-    complain = Console(stderr=True, highlight=False, soft_wrap=True)
+    from engram.commands.failures import CrashError, told_errors  # noqa: PLC0415
+    from engram.commands.screen import Text, new_console  # noqa: PLC0415
+
+    complain = new_console(stderr=True)
     try:
-        find_command(words[0])(words[1:], Console(highlight=False, soft_wrap=True))
+        with told_errors():
+            command = find_command(words[0])
+            stop.guard(STOPPED)
+            command(words[1:], new_console())
     except Interrupted as stopped:
-        complain.print(str(stopped), markup=False)
+        complain.print(str(stopped))
         return 128 + stopped.signal
-    except KeyboardInterrupt:
-        complain.print("interrupted; what is finished is kept, and the same command goes on from there")
-        return 130
     except EngramError as error:
-        complain.print(f"[bold red]error:[/bold red] {escape(str(error))}")
-        return 2
+        complain.print(Text.assemble(("error:", "bold red"), f" {error}"))
+        return CRASHED if isinstance(error, CrashError) else WRONG
     return 0
 
 
 def entry() -> int:
     """Run a command in a process of its own, with one thread: these networks are small, and more would only wait."""
+    from engram.commands.streams import open_outputs  # noqa: PLC0415
+
     for name in THREAD_SETTINGS:
         os.environ.setdefault(name, "1")
-    try:
-        code = main()
-        sys.stdout.flush()
-    except BrokenPipeError:  # whoever read the output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    output, errors = open_outputs()
+    code = main()
+    output.flush()
+    if code == 0 and output.error is not None and output.error.errno != errno.EPIPE:  # who reads may have seen enough
+        print(f"error: the output could not be written: {output.error.strerror}", file=sys.stderr)
+        code = UNWRITTEN
+    errors.flush()
+    if code > 128:
+        os._exit(code)  # whatever the environment has left running
     return code
 
 

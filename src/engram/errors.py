@@ -9,6 +9,10 @@ class InvalidInputError(EngramError, ValueError):
     """An argument, observation or reward that cannot be used."""
 
 
+class FaultyEnvironmentError(InvalidInputError):
+    """An environment that raised an error, or that answered in a form or with numbers that cannot be used."""
+
+
 class ModelFileError(EngramError):
     """A file that is missing, damaged, too new, or not a model of ours."""
 
@@ -30,7 +34,7 @@ class StorageError(EngramError):
 
 
 class Interrupted(EngramError):  # noqa: N818 (not an error of anyone's making)
-    """A run that was asked to stop and did, with everything saved."""
+    """What was asked to stop by a signal, and did; its text says what was saved and how to go on."""
 
     def __init__(self, message: str, signal: int) -> None:
         super().__init__(message)

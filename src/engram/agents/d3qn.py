@@ -135,6 +135,11 @@ class D3QN(Agent):
         if step % config.target_update_steps == 0:
             self.target.copy(self.online)
 
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore what `state_dict` gave, with the action that the environment is yet to carry out."""
+        super().load_state_dict(state)
+        self._action = self.loop.pending or 0
+
     def learn_from(self, batch: Batch) -> None:
         """One step of RMSprop on the Huber loss between Q(s, a) and the targets, summed over the batch.
 

@@ -121,7 +121,7 @@ class MFEC(Agent):
 
     def check_parts(self) -> None:
         """The unfinished episode fits the loop and the encoder."""
-        self.recall.check(self.loop.length)
+        self.recall.check(self.loop)
 
 
 def discounted_returns(rewards: list[float], discount: float) -> Floats:

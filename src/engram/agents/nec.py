@@ -236,7 +236,7 @@ class NEC(Agent):
 
     def check_parts(self) -> None:
         """The unfinished episode fits the loop and the network."""
-        self.recall.check(self.loop.length, has_best=True)
+        self.recall.check(self.loop, has_best=True)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` gave; keys of the unfinished episode go back to the device."""

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import tyro
-from rich.console import Console
 
 from engram.agents import Agent
 from engram.agents.common.load import load
 from engram.commands.part_options import GivenAgain, whole_command
+from engram.commands.screen import Console, Text
 from engram.errors import RunFolderError
 from engram.runs.folder import RunFolder
-from engram.training.evaluation import evaluate_policy
+from engram.training.evaluation import default_max_steps, evaluate_policy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +23,7 @@ class Eval(GivenAgain):
 
     episodes: int = 10  # how many
     seed: int | None = None  # from which the starts are derived; by default the agent's own
+    max_steps: int | None = None  # after which an episode is cut off; by default 10,000 where the env has no limit
     show: bool = False  # list every episode
     video: Path | None = None  # write the first episode as a film: a .gif or an .mp4
     explain: bool = False  # beside the film: Q of every action, and the values of its nearest memories
@@ -47,14 +48,17 @@ def evaluate(words: Sequence[str], console: Console) -> None:
         video.check_name(options.video)
     agent = options.load_agent()
     env = options.env or str(agent.describe()["env"])
-    returns, lengths = evaluate_policy(agent, env, options.episodes, seed=options.seed, return_episode_rewards=True)
+    limit = default_max_steps(env) if options.max_steps is None else options.max_steps
+    returns, lengths = evaluate_policy(
+        agent, env, options.episodes, seed=options.seed, max_steps=limit, return_episode_rewards=True
+    )
     if options.show:
         for number, (total, length) in enumerate(zip(returns, lengths, strict=True)):
             console.print(f"episode {number}: return {total:g} in {length} steps")
-    console.print(
-        f"return [bold]{np.mean(returns):.1f} ± {np.std(returns):.1f}[/bold] over {options.episodes} episodes "
-        f"(lowest {min(returns):g}, highest {max(returns):g})"
-    )
+    spread = f" over {options.episodes} episodes (lowest {min(returns):g}, highest {max(returns):g})"
+    console.print(Text.assemble("return ", (f"{np.mean(returns):.1f} ± {np.std(returns):.1f}", "bold"), spread))
+    if limit is not None and (cut := lengths.count(limit)):
+        console.print(f"{cut} of them had not ended after {limit:,} steps, and were cut off: --max-steps")
     if options.video is not None:
         seed = agent.seed if options.seed is None else options.seed
         count = video.write_video(options.video, video.film(agent, env, seed=seed, explain=options.explain))

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
-from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional
 
+from engram.commands.screen import Console, Text
 from engram.lab.reports import find_report, read_evidence, write_claims
 from engram.paper.claims import CLAIMS
 from engram.paper.registry import STUDIES
@@ -49,9 +49,8 @@ def claims(words: Sequence[str], console: Console) -> None:
         table.add_column(name)
     for claim in CLAIMS.claims:
         verdict = claim.decide(evidence)
-        text = f"{claim.text}\n[dim]{claim.rule}[/dim]" if options.rules else claim.text
-        colour = COLOURS[verdict.word]
-        table.add_row(str(claim.number), text, f"[{colour}]{verdict.word}[/{colour}]", verdict.why)
+        text = Text.assemble(f"{claim.text}\n", (claim.rule, "dim")) if options.rules else Text(claim.text)
+        table.add_row(str(claim.number), text, Text(verdict.word, COLOURS[verdict.word]), verdict.why)
     console.print(table)
     if options.out is not None:
         write_claims(CLAIMS, evidence, options.out)

@@ -3,16 +3,16 @@
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import tyro
-from rich.console import Console
 from tyro.conf import Positional
 
 from engram import checks
+from engram.commands.screen import Console
 from engram.errors import InvalidInputError
-from engram.lab.grid import QUICK_SEEDS, Study, load, parse_seeds
+from engram.lab.grid import QUICK_SEEDS, Grid, Study, load, parse_seeds
 from engram.lab.outcome import Executor
 from engram.lab.runner import run_all
 from engram.lab.study_file import read_study
@@ -20,6 +20,7 @@ from engram.lab.study_folder import StudyFolder, command_line
 from engram.lab.watch import Watch
 from engram.lab.workers import Workers
 from engram.paper.registry import STUDIES
+from engram.training.evaluation import default_max_steps
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Options:
     steps: int | None = None  # of training in each run, instead of the study's
     evaluation_interval_steps: int | None = None  # between two evaluations, instead of the study's
     evaluation_episodes: int | None = None  # in each evaluation, instead of the study's
-    evaluation_max_steps: int | None = None  # after which an evaluation's episode is cut off
+    evaluation_max_steps: int | None = None  # after which one is cut off; by default 10,000 where the env has no limit
     device: str | None = None  # where memories and networks are: cpu, cuda or auto
     jobs: int = os.cpu_count() or 1  # runs at a time
     out: Path | None = None  # the study's folder; by default runs/ and the study's name
@@ -96,7 +97,7 @@ def choose(study: Study, options: Options) -> Study:
 
         find_device(options.device)  # rather than in every run
     settings = {name: getattr(options, name) for name in ("encoder", "network", "exploration", "device")}
-    return (study.quick() if options.quick else study).only(
+    chosen = (study.quick() if options.quick else study).only(
         agents=options.agents or None,
         games=options.games or None,
         settings={name: value for name, value in settings.items() if value is not None},
@@ -108,6 +109,12 @@ def choose(study: Study, options: Options) -> Study:
         evaluation_episodes=options.evaluation_episodes,
         evaluation_max_steps=options.evaluation_max_steps,
     )
+    return replace(chosen, grids=tuple(with_limit(grid) for grid in chosen.grids))
+
+
+def with_limit(grid: Grid) -> Grid:
+    """A grid whose evaluations end, also where neither the study nor the environment sets a limit."""
+    return replace(grid, evaluation_max_steps=grid.evaluation_max_steps or default_max_steps(grid.env))
 
 
 def executor(options: Options) -> Executor:

@@ -6,17 +6,18 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import tyro
-from rich.console import Console
-from rich.markup import escape
 
 from engram import checks
 from engram.agents import BUILT_IN, Agent, find_agent
 from engram.agents.common.config import part_settings
+from engram.commands.failures import told_errors
 from engram.commands.part_options import PART_OPTIONS, GivenAgain, whole_command
+from engram.commands.screen import Console, Text
 from engram.errors import InvalidInputError
 from engram.paper.presets import FAMILIES, Family, preset
 from engram.runs.folder import Cadence, RunFolder
 from engram.runs.run import Run
+from engram.training.evaluation import default_max_steps
 from engram.training.progress import ProgressBar
 
 
@@ -49,6 +50,7 @@ class Training(Watching):
     preset: Family = "classic"  # the paper's settings for this family of environments; other options override them
     evaluation_interval_steps: int = 500  # between two evaluations
     evaluation_episodes: int = 10  # greedy episodes per evaluation, always from the same starts
+    evaluation_max_steps: int | None = None  # after which one is cut off; by default 10,000 where the env has no limit
 
     def run(self) -> Run:
         """The run that these options describe."""
@@ -60,6 +62,7 @@ class Training(Watching):
             self.steps,
             self.evaluation_interval_steps,
             self.evaluation_episodes,
+            evaluation_max_steps=self.evaluation_max_steps or default_max_steps(self.env),
         )
 
 
@@ -131,22 +134,22 @@ def resume(words: Sequence[str], console: Console) -> None:
 
 def carry_out(run: Run, folder: RunFolder, *, progress: bool, cadence: Cadence | None, console: Console) -> None:
     """Train to the end, from the latest checkpoint if there is one."""
-    agent = run.make_agent()
-    finished = folder.result is not None
-
-    def tell(text: str) -> None:
-        console.print(escape(text))
-
-    if progress and not finished:
-        with ProgressBar(agent, run.steps) as bar:
-            result = folder.record(run, agent, (bar,), cadence=cadence, tell=tell)
-    else:
-        result = folder.record(run, agent, cadence=cadence, tell=tell)
+    with told_errors(folder.path):
+        agent = run.make_agent()
+        finished = folder.result is not None
+        if not finished and run.evaluation_max_steps is not None:
+            console.print(f"episodes of evaluations are cut off after {run.evaluation_max_steps:,} steps")
+        if progress and not finished:
+            with ProgressBar(agent, run.steps) as bar:
+                result = folder.record(run, agent, (bar,), cadence=cadence, tell=console.print)
+        else:
+            result = folder.record(run, agent, cadence=cadence, tell=console.print)
     if finished:
         console.print(f"{folder.path} is finished already")
-    score = "none, as the run is shorter than the evaluation interval"
-    if result["score"] is not None:
-        score = f"[bold]{result['score']:.1f}[/bold], the mean of the last evaluations"
-    console.print(f"{run.id}: score {score}")
+    if result["score"] is None:
+        console.print(f"{run.id}: score none, as the run is shorter than the evaluation interval")
+    else:
+        mean = (f"{result['score']:.1f}", "bold")
+        console.print(Text.assemble(f"{run.id}: score ", mean, ", the mean of the last evaluations"))
     command = folder.command("engram eval", run.foreign())
-    console.print(f"everything about it is in {folder.path}; try: {escape(command)}")
+    console.print(f"everything about it is in {folder.path}; try: {command}")

@@ -11,7 +11,7 @@ import numpy as np
 
 from engram import checks
 from engram.envs.atari import OPTIONS, AtariGame, is_game
-from engram.errors import InvalidInputError
+from engram.errors import EngramError, FaultyEnvironmentError, InvalidInputError
 
 Env = gymnasium.Env[Any, Any]
 EnvLike = str | Env | Callable[[], Env]
@@ -117,6 +117,19 @@ def resolved_options(name: str) -> dict[str, Any]:
     return {**(spec.kwargs if spec is not None else {}), **options}
 
 
+def has_time_limit(name: str) -> bool:
+    """Whether episodes of an environment end after a number of steps, as far as its registration says."""
+    plain, options = parse_id(name)
+    if "max_episode_steps" in options or is_game(plain):
+        return True
+    try:
+        spec = gymnasium.spec(plain)
+    except (gymnasium.error.Error, ImportError):
+        return True  # making it tells what is wrong
+    frames = ("max_frames", "max_num_frames_per_episode")  # of Atari games, which count by themselves
+    return spec.max_episode_steps is not None or any(spec.kwargs.get(each) is not None for each in frames)
+
+
 def make_by_id(name: str, *, render_mode: str | None = None) -> Env:
     """An environment by its id, or an Atari game by the name of its ROM."""
     plain, options = parse_id(name)
@@ -125,7 +138,8 @@ def make_by_id(name: str, *, render_mode: str | None = None) -> Env:
     if plain.startswith("ALE/") and find_spec("ale_py") is not None:
         import_module("ale_py")  # registers the ids that begin with ALE/
     try:
-        return gymnasium.make(plain, render_mode=render_mode, **options)
+        mode = {} if render_mode is None else {"render_mode": render_mode}  # not every environment takes one
+        return gymnasium.make(plain, **mode, **options)
     except gymnasium.error.UnregisteredEnv as error:
         close = checks.nearest(plain, gymnasium.registry)
         raise InvalidInputError(
@@ -134,3 +148,10 @@ def make_by_id(name: str, *, render_mode: str | None = None) -> Env:
         ) from error
     except (gymnasium.error.Error, ImportError, TypeError) as error:
         raise InvalidInputError(f"cannot make environment {name!r}: {error}") from error
+    except EngramError:
+        raise
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}".rstrip(": ").splitlines()[0]
+        raise FaultyEnvironmentError(
+            f"the environment {name!r} raised an error when it was made: {said}; the fault is in the environment"
+        ) from error

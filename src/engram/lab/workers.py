@@ -5,6 +5,7 @@ import pickle
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,7 @@ from engram.runs.run import Run
 
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 SPAWN = get_context("spawn")  # a forked process would inherit threads in the middle of their work
-PATIENCE_SECONDS = 10.0  # for a worker to save its run before it is ended
+PATIENCE_SECONDS = 4.2  # for all workers to save their runs and end by themselves, before they are ended
 
 
 class WorkerDiedError(EngramError):
@@ -102,8 +103,9 @@ def _dismiss(crew: Sequence[Worker]) -> None:
     for worker in crew:
         worker.pipe.close()
         worker.process.terminate()
+    until = time.monotonic() + PATIENCE_SECONDS
     for worker in crew:
-        worker.process.join(PATIENCE_SECONDS)
+        worker.process.join(max(0.0, until - time.monotonic()))
         if worker.alive:
             worker.process.kill()
 

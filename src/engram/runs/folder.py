@@ -19,13 +19,13 @@ from typing import Any, Self
 
 from engram.agents import Agent
 from engram.agents.common.model_file import MALFORMED
-from engram.errors import EngramError, Interrupted, RunFolderError
+from engram.errors import EngramError, RunFolderError
 from engram.files.disk import list_files, remove, storage_errors, write_atomically
 from engram.files.lock import LOCK_FILES, FolderLock
 from engram.runs.checkpoints import Checkpoints
 from engram.runs.log import ProgressLog
 from engram.runs.run import Run, run_from_json
-from engram.runs.stopping import StopRequest
+from engram.runs.safe_points import SafePoints
 from engram.training.events import Event, Step, mean_of
 from engram.version import __version__
 
@@ -154,11 +154,12 @@ class RunFolder:
     ) -> dict[str, Any]:
         """Run to the end, from the latest checkpoint if there is one; return the result.
 
-        Every episode and evaluation is logged. A signal to stop ends it at the next step, with a checkpoint.
+        Every episode and evaluation is logged. A signal to stop ends it with a checkpoint; see `SafePoints`.
         """
         started, clock = time.time(), time.monotonic()
         self._is_of(run)  # or nothing is written to it, not even a lock
-        with FolderLock(self.path), StopRequest() as stop:
+        command = self.command("engram train --resume", run.foreign())
+        with FolderLock(self.path), SafePoints(agent, command) as safe:
             self.claim(run)
             for left in list_files(self.path, ".*.part"):  # by a process that was killed
                 remove(left)
@@ -170,24 +171,28 @@ class RunFolder:
             due = (cadence or Cadence.of(agent)).clock(agent.steps)
             with log:
                 log.open(position)
-                for event in run.events(agent):
-                    log(event)
-                    for callback in callbacks:
-                        callback(event)
-                    if isinstance(event, Step) and (stop.signal is not None or due(event.step)):
-                        checkpoints.save(event.step, agent.state_dict(), log.position())
-                        if stop.signal is not None and event.step < run.steps:
-                            raise Interrupted(
-                                f"stopped at step {event.step:,}, with everything saved; "
-                                f"go on with: {self.command('engram train --resume', run.foreign())}",
-                                stop.signal,
-                            )
+
+                def save() -> None:
+                    checkpoints.save(agent.steps, agent.state_dict(), log.position())
+
+                with safe.recording(save, None if position is None else agent.steps):
+                    for event in run.events(agent, evaluated=log.evaluated, evaluating=safe.evaluating):
+                        log(event)
+                        safe.between_steps = isinstance(event, Step)
+                        for callback in callbacks:
+                            callback(event)
+                        if isinstance(event, Step) and (safe.asked or due(event.step)):
+                            safe.save()
+                            if safe.asked and event.step < run.steps:
+                                safe.leave()
+                        safe.between_steps = False
                 log.position()
-            result = _result(agent, log.scores)
-            agent.save(self.model_file)
-            write_atomically(self._meta, as_json(_metadata(started, time.monotonic() - clock)).encode())
-            write_atomically(self._result, as_json(result).encode())
-            checkpoints.clear()
+            with safe.finishing():
+                result = _result(agent, log.scores)
+                agent.save(self.model_file)
+                write_atomically(self._meta, as_json(_metadata(started, time.monotonic() - clock)).encode())
+                write_atomically(self._result, as_json(result).encode())
+                checkpoints.clear()
         return result
 
     def _restore(

@@ -22,6 +22,7 @@ class ProgressLog:
         self._bytes = 0
         self._file: IO[bytes] | None = None
         self.scores: list[float] = []  # means of the evaluations so far
+        self.evaluated = 0  # steps taken at the latest of them
 
     def holds(self, position: dict[str, Any]) -> bool:
         """Whether the first bytes of the file are those that the position was taken of."""
@@ -42,6 +43,7 @@ class ProgressLog:
             entry = json.loads(line)
             if entry["event"] == "evaluation":
                 self.scores.append(mean_of(entry["returns"]))
+                self.evaluated = entry["step"]
 
     def __enter__(self) -> Self:
         return self
@@ -66,6 +68,7 @@ class ProgressLog:
                 "lengths": event.lengths,
             }
             self.scores.append(event.mean)
+            self.evaluated = event.step
         else:
             return
         line = json.dumps(entry).encode() + b"\n"

@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -87,8 +88,19 @@ class Run:
             self.env, **{field.name: getattr(self.settings, field.name) for field in fields(self.settings)}
         )
 
-    def events(self, agent: Agent) -> Iterator[Event]:
-        """Train the agent from where it is to the end, with an evaluation at every interval."""
+    def events(
+        self,
+        agent: Agent,
+        *,
+        evaluated: int | None = None,
+        evaluating: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> Iterator[Event]:
+        """Train the agent from where it is to the end, with an evaluation at every interval.
+
+        `evaluated` is the step of the latest evaluation, if that is known: an agent that was saved before the
+        evaluation of its last step is evaluated first. Evaluations take place within `evaluating()`.
+        """
+        due = agent.steps > 0 and agent.steps % self.evaluation_interval_steps == 0
         source = EnvSource(self.env)
         envs = [source.make() for _ in range(self.evaluation_episodes)]
         try:
@@ -100,6 +112,8 @@ class Run:
                 episodes=self.evaluation_episodes,
                 epsilon=self.evaluation_epsilon,
                 max_steps=self.evaluation_max_steps,
+                first_at=agent.steps if due and evaluated is not None and evaluated < agent.steps else None,
+                evaluating=evaluating,
             )
         finally:
             for env in envs:

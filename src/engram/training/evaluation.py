@@ -1,14 +1,23 @@
 """Evaluation: greedy episodes from fixed starts, side by side, that leave the agent as it was."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal, Protocol, overload
 
 import numpy as np
 
 from engram import checks
-from engram.envs.make import Env, EnvLike, EnvSource
+from engram.envs.make import Env, EnvLike, EnvSource, has_time_limit
 from engram.randomness import reset_seed
+from engram.training.environment import CheckedEnv
 from engram.training.events import Evaluation, Event, Step
+
+MOST_STEPS = 10_000  # of an evaluation's episode, where neither the user nor the environment sets a limit
+
+
+def default_max_steps(env: str) -> int | None:
+    """After how many steps commands cut off an evaluation's episode: none where the environment has a limit itself."""
+    return None if has_time_limit(env) else MOST_STEPS
 
 
 class Predictor(Protocol):
@@ -41,6 +50,7 @@ def play_episodes(
     result does not depend on how many environments there are. An episode is cut off after `max_steps`.
     """
     returns, lengths = [0.0] * episodes, [0] * episodes
+    checked = [CheckedEnv(env) for env in envs]
     playing: dict[int, int] = {}  # environment → its episode
     observations: dict[int, Any] = {}
     dice: dict[int, np.random.Generator] = {}
@@ -51,7 +61,7 @@ def play_episodes(
         if begun < episodes:
             playing[i] = begun
             start = reset_seed(seed, "evaluation", begun)
-            observations[i], _ = envs[i].reset(seed=start)
+            observations[i] = checked[i].reset(start)
             dice[i] = np.random.default_rng(start)
             begun += 1
 
@@ -64,10 +74,11 @@ def play_episodes(
         for i, action in zip(running, actions.tolist(), strict=True):
             if epsilon and dice[i].random() < epsilon:
                 action = int(dice[i].choice(_actions(envs[i])))  # noqa: PLW2901
-            observations[i], reward, terminated, truncated, _ = envs[i].step(action)
-            returns[playing[i]] += float(reward)
-            lengths[playing[i]] += 1
-            if terminated or truncated or lengths[playing[i]] == max_steps:
+            number = playing[i]
+            lengths[number] += 1
+            observations[i], reward, terminated, truncated, _ = checked[i].step(action, lengths[number])
+            returns[number] += reward
+            if terminated or truncated or lengths[number] == max_steps:
                 del playing[i]
                 begin(i)
     return returns, lengths
@@ -88,6 +99,7 @@ def evaluate_policy(
     deterministic: bool = True,
     return_episode_rewards: Literal[False] = False,
     seed: int | None = None,
+    max_steps: int | None = None,
 ) -> tuple[float, float]: ...
 
 
@@ -100,6 +112,7 @@ def evaluate_policy(
     deterministic: bool = True,
     return_episode_rewards: Literal[True],
     seed: int | None = None,
+    max_steps: int | None = None,
 ) -> tuple[list[float], list[int]]: ...
 
 
@@ -111,19 +124,27 @@ def evaluate_policy(
     deterministic: bool = True,
     return_episode_rewards: bool = False,
     seed: int | None = None,
+    max_steps: int | None = None,
 ) -> tuple[float, float] | tuple[list[float], list[int]]:
     """Mean and standard deviation of the return over episodes, or all returns and lengths.
 
     Episode i of a seed (by default the agent's) always begins from the same start. The agent is left bit for
     bit as it was. With an id or a function the episodes are played side by side, with an environment one
-    after the other.
+    after the other. An episode is cut off after `max_steps`, if given.
     """
     episodes = checks.at_least("n_eval_episodes", n_eval_episodes, 1)
+    if max_steps is not None:
+        checks.at_least("max_steps", max_steps, 1)
     source = EnvSource(env)
     envs = [source.make() for _ in range(1 if source.shared else episodes)]
     try:
         returns, lengths = play_episodes(
-            agent, envs, episodes, seed=agent.seed if seed is None else seed, deterministic=deterministic
+            agent,
+            envs,
+            episodes,
+            seed=agent.seed if seed is None else seed,
+            deterministic=deterministic,
+            max_steps=max_steps,
         )
     finally:
         if not source.shared:
@@ -143,12 +164,25 @@ def with_evaluations(
     episodes: int,
     epsilon: float = 0.0,
     max_steps: int | None = None,
+    first_at: int | None = None,
+    evaluating: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Iterator[Event]:
-    """The same events, with an evaluation after every `every` steps exactly."""
-    for event in events:
-        if isinstance(event, Step) and event.step % every == 0:
+    """The same events, with an evaluation after every `every` steps exactly.
+
+    With `first_at`, the steps that the agent has taken already, there is one before all events too. Evaluations take
+    place within `evaluating()`.
+    """
+
+    def evaluate(step: int) -> Evaluation:
+        with evaluating():
             returns, lengths = play_episodes(
                 agent, envs, episodes, seed=agent.seed, epsilon=epsilon, max_steps=max_steps
             )
-            yield Evaluation(event.step, tuple(returns), tuple(lengths))
+        return Evaluation(step, tuple(returns), tuple(lengths))
+
+    if first_at is not None:
+        yield evaluate(first_at)
+    for event in events:
+        if isinstance(event, Step) and event.step % every == 0:
+            yield evaluate(event.step)
         yield event

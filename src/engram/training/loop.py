@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from engram.compiling import compiled
 from engram.envs.make import Env
 from engram.errors import InvalidInputError, NotReproducibleError
 from engram.randomness import reset_seed
+from engram.training.environment import CheckedEnv
 from engram.training.events import EpisodeEnd, Event, Step
 from engram.typing import Array
 
@@ -48,11 +48,15 @@ class LoopState:
     length: int = 0  # steps of the unfinished episode so far
     observation: Array | None = None  # what the agent sees; None between games
     actions: list[int] = field(default_factory=list)  # taken in the unfinished game
+    pending: int | None = None  # an action that was chosen, while the environment carries it out
+    resetting: bool = False  # the environment begins a game; never saved
 
     def state_dict(self) -> dict[str, Any]:
         """The state as plain data and arrays."""
         state: dict[str, Any] = {name: getattr(self, name) for name in COUNTERS}
         state["actions"] = np.array(self.actions, np.int32)
+        if self.pending is not None:
+            state["pending"] = self.pending
         if self.observation is not None:
             state["observation"] = self.observation.copy()
         return state
@@ -63,16 +67,20 @@ class LoopState:
             setattr(self, name, state[name])
         self.actions = state["actions"].tolist()
         self.observation = state.get("observation")
+        self.pending = state.get("pending")
 
     def check_valid(self, shape: tuple[int, ...], dtype: Any, actions: int) -> None:
         """Raise InvalidInputError unless everything fits together, and to an environment of this kind."""
         counts = [self.step, self.game, self.episode, self.length]
-        shown = self.observation
+        shown, pending = self.observation, self.pending
         facts = {
             "counts are whole numbers from 0": all(type(count) is int and count >= 0 for count in counts),
             "the return so far is a number": type(self.total) is float and isfinite(self.total),
             "actions are there": all(type(action) is int and 0 <= action < actions for action in self.actions),
         }
+        facts["an action that was chosen is there"] = pending is None or (
+            type(pending) is int and 0 <= pending < actions and shown is not None
+        )
         if shown is None:
             facts["between games nothing is unfinished"] = not (self.actions or self.length)
         else:
@@ -90,32 +98,7 @@ class LoopState:
     def end_game(self) -> None:
         """Forget the game; the next step begins a new one."""
         self.end_episode()
-        self.observation, self.actions = None, []
-
-
-@compiled
-def all_finite(array: Array) -> bool:
-    """Whether a vector of floats holds neither NaN nor infinity."""
-    for value in array:  # noqa: SIM110 (a loop is what compiles)
-        if not np.isfinite(value):
-            return False
-    return True
-
-
-def check_observation(observation: Any, step: int, shape: tuple[int, ...]) -> Array:
-    """An observation as a finite array of the expected shape."""
-    array = observation if isinstance(observation, np.ndarray) else np.asarray(observation)
-    if array.shape != shape:
-        raise InvalidInputError(
-            f"the environment gave an observation of shape {array.shape} at step {step}, "
-            f"but its observation space has {shape}"
-        )
-    if array.dtype.kind == "f" and not all_finite(array.ravel()):
-        raise InvalidInputError(
-            f"the environment gave an observation with NaN or infinity at step {step}: {array}; "
-            "check the environment, or wrap it so that observations are finite"
-        )
-    return array
+        self.observation, self.actions, self.pending = None, [], None
 
 
 def check_action(action: Any, actions: int, step: int) -> int:
@@ -134,32 +117,35 @@ def play(
     state: LoopState,
     *,
     until: int,
-    shape: tuple[int, ...],
     actions: int,
     first_action: int = 0,
 ) -> Iterator[Event]:
     """Let the agent act and learn until it has taken `until` steps in all. Everything kept is in `state`."""
+    checked = CheckedEnv(env)
     while state.step < until:
         if state.observation is None:
-            observation, _ = env.reset(seed=reset_seed(state.seed, "games", state.game))
+            state.resetting = True
+            observation = checked.reset(reset_seed(state.seed, "games", state.game), state.step)
+            state.resetting = False
             state.game += 1
-            state.observation = check_observation(observation, state.step, shape)
-        if state.length == 0:
-            agent.begin_episode()
-        action = agent.act(state.observation, state.step)
-        if type(action) is not int or not 0 <= action < actions:
-            action = check_action(action, actions, state.step)
-        observation, reward, terminated, truncated, info = env.step(first_action + action)
+            state.observation = observation
+        if state.pending is None:
+            if state.length == 0:
+                agent.begin_episode()
+            action = agent.act(state.observation, state.step)
+            if type(action) is not int or not 0 <= action < actions:
+                action = check_action(action, actions, state.step)
+            state.pending = action
+        observation, reward, terminated, truncated, life_lost = checked.step(
+            first_action + state.pending, state.step + 1
+        )
+        action, state.pending = state.pending, None
         state.step += 1
-        reward = float(reward)
-        if not isfinite(reward):
-            raise InvalidInputError(f"the environment gave the reward {reward} at step {state.step}; check it")
-        state.observation = check_observation(observation, state.step, shape)
+        state.observation = observation
         state.actions.append(action)
         state.total += reward
         state.length += 1
-        life_lost = bool(info.get("life_lost", False))
-        agent.observe(reward, state.observation, terminated or life_lost, truncated)
+        agent.observe(reward, observation, terminated or life_lost, truncated)
         if terminated or truncated or life_lost:
             end = EpisodeEnd(state.step, state.episode, state.total, state.length)
             state.episode += 1
@@ -174,14 +160,15 @@ def replay_game(env: Env, state: LoopState, *, first_action: int = 0) -> None:
     """Bring a fresh environment to where the unfinished game was left, without learning."""
     if state.observation is None:
         return
-    observation, _ = env.reset(seed=reset_seed(state.seed, "games", state.game - 1))
+    checked = CheckedEnv(env)
+    observation = checked.reset(reset_seed(state.seed, "games", state.game - 1))
     over = False
-    for action in state.actions:
+    for step, action in enumerate(state.actions, 1):
         if over:
             break
-        observation, _, terminated, truncated, _ = env.step(first_action + action)
-        over = bool(terminated or truncated)
-    if over or not np.array_equal(np.asarray(observation), state.observation):
+        observation, _, terminated, truncated, _ = checked.step(first_action + action, step)
+        over = terminated or truncated
+    if over or not np.array_equal(observation, state.observation):
         raise NotReproducibleError(
             f"game {state.game - 1} was replayed from its seed and its {len(state.actions)} actions, but the "
             "environment did not come back to the same observation, so it is not reproducible (or it is not "

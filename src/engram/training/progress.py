@@ -44,10 +44,10 @@ class ProgressBar:
         self._next_look = 0
         self._live = self._console.is_terminal
         self._progress = Progress(
-            TextColumn("[bold]{task.description}"),
+            TextColumn("{task.description}", style="bold", markup=False),
             BarColumn(bar_width=24),
             TaskProgressColumn(),
-            TextColumn("{task.fields[status]}"),
+            TextColumn("{task.fields[status]}", markup=False),
             TimeRemainingColumn(compact=True),
             console=self._console,
             auto_refresh=False,
@@ -104,5 +104,7 @@ class ProgressBar:
             self._progress.update(self._task, completed=step - self._begin, status=status, refresh=True)
         else:
             self._console.print(
-                f"{self._agent.name} {step - self._begin:,}/{self._total:,} steps · {status}", highlight=False
+                f"{self._agent.name} {step - self._begin:,}/{self._total:,} steps · {status}",
+                highlight=False,
+                markup=False,
             )

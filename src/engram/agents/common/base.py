@@ -170,7 +170,6 @@ class Agent(ABC):
             env,
             self.loop,
             until=self.loop.step + total_timesteps,
-            shape=self.source.observation_shape,
             actions=self.source.actions,
             first_action=self.source.first_action,
         )

@@ -81,10 +81,17 @@ class Episode:
         self.states, self.actions = state["states"].tolist(), state["actions"].tolist()
         self.rewards, self.best = state["rewards"].tolist(), state.get("best", np.zeros(0)).tolist()
 
-    def check(self, length: int, shape: tuple[int, ...], actions: int, *, has_best: bool = False) -> None:
-        """Raise InvalidInputError unless there are so many steps, with keys of this shape and possible actions."""
-        lists: list[list[Any]] = [self.keys, self.states, self.actions, self.rewards]
-        same = all(len(each) == length for each in lists) and len(self.best) == (length if has_best else 0)
+    def check(
+        self, length: int, shape: tuple[int, ...], actions: int, *, has_best: bool = False, pending: bool = False
+    ) -> None:
+        """Raise InvalidInputError unless there are so many steps, with keys of this shape and possible actions.
+
+        With `pending` there is one more, whose reward is not known yet.
+        """
+        begun = length + pending
+        lists: list[list[Any]] = [self.keys, self.states, self.actions, *([self.best] if has_best else [])]
+        same = all(len(each) == begun for each in lists) and len(self.rewards) == length
+        same = same and (has_best or not self.best)
         inside = all(0 <= action < actions for action in self.actions) and all(
             tuple(key.shape) == shape for key in self.keys
         )

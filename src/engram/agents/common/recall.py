@@ -9,6 +9,7 @@ from engram.agents.common.waiting import Waiting
 from engram.exploration import View
 from engram.memory import EpisodicMemory
 from engram.parts import Spaces
+from engram.training.loop import LoopState
 from engram.typing import Array, Floats
 
 
@@ -89,9 +90,10 @@ class Recall:
         distances: Floats = self.memory.nearest_distances(keys)[0]
         return distances
 
-    def check(self, length: int, *, has_best: bool = False) -> None:
-        """Raise InvalidInputError unless the unfinished episode has so many steps and all that waits can be written."""
+    def check(self, loop: LoopState, *, has_best: bool = False) -> None:
+        """Raise InvalidInputError unless the unfinished episode is the loop's and all that waits can be written."""
         spaces = self.spaces
         shape = (self.memory.key_size,) if self.encoder.settled else spaces.observation_shape
-        self.unfinished.check(length, shape, spaces.actions, has_best=has_best)
+        pending = loop.pending is not None
+        self.unfinished.check(loop.length, shape, spaces.actions, has_best=has_best, pending=pending)
         self.waiting.check(spaces.observation_shape, spaces.actions)

@@ -12,6 +12,7 @@ from engram.errors import InvalidInputError, MissingExtraError
 from engram.files.disk import make_folder, storage_errors
 from engram.lab.pages.style import COLOURS
 from engram.randomness import reset_seed
+from engram.training.environment import CheckedEnv, render
 from engram.typing import Array
 
 try:
@@ -30,18 +31,18 @@ LONGEST_STEPS = 3_000  # of a film
 def film(agent: Agent, env_id: str, *, seed: int, explain: bool = False) -> Iterator[Array]:
     """The pictures of one evaluation episode, [height, width, 3], one per step."""
     env = make_by_id(env_id, render_mode="rgb_array")
-    scale = Scale()
+    checked, scale = CheckedEnv(env), Scale()
     try:
-        observation, _ = env.reset(seed=reset_seed(seed, "evaluation", 0))
+        observation = checked.reset(reset_seed(seed, "evaluation", 0))
         total = 0.0
-        for _ in range(LONGEST_STEPS):
+        for step in range(LONGEST_STEPS):
             action = int(agent.predict(observation)[0])
-            picture = enlarge(np.asarray(env.render(), np.uint8))
+            picture = enlarge(render(env))
             if explain:
                 picture = np.concatenate([picture, panel(agent, observation, action, total, len(picture), scale)], 1)
             yield picture
-            observation, reward, terminated, truncated, _ = env.step(action)
-            total += float(reward)
+            observation, reward, terminated, truncated, _ = checked.step(action, step + 1)
+            total += reward
             if terminated or truncated:
                 break
     finally:

@@ -1,0 +1,148 @@
+"""An environment as training and evaluation meet it: what it answers is checked, and its errors are told as its own."""
+
+from math import isfinite
+from typing import Any, NoReturn
+
+import numpy as np
+
+from engram.compiling import compiled
+from engram.envs.make import Env
+from engram.errors import EngramError, FaultyEnvironmentError
+from engram.typing import Array
+
+RESET = "reset() must return an observation and a dict"
+STEP = "step() must return an observation, a reward, terminated, truncated and a dict"
+OLD = " (four values are the interface of gym before 0.26; gymnasium's has terminated and truncated instead of done)"
+
+
+Answer = tuple[Array, float, bool, bool, bool]  # observation, reward, terminated, truncated, life_lost
+
+
+class CheckedEnv:
+    """An environment whose observations have the shape and dtype of its space, and whose rewards are finite numbers.
+
+    `step` in messages is the number of the step at which the environment was asked.
+    """
+
+    def __init__(self, env: Env) -> None:
+        self._env = env
+        self._shape, self._dtype = tuple(env.observation_space.shape or ()), np.dtype(env.observation_space.dtype)
+
+    def reset(self, seed: int, step: int = 0) -> Array:
+        """Begin a game; its first observation."""
+        try:
+            observation, info = self._env.reset(seed=seed)
+        except Exception as error:
+            _blame(error, "reset()", RESET, step)
+        if not isinstance(info, dict):
+            raise FaultyEnvironmentError(f"{RESET}, got {info!r:.80} for the dict; check the environment")
+        return self._observation(observation, step)
+
+    def step(self, action: int, step: int) -> Answer:
+        """Take an action; what it led to. With `life_lost` an episode of training ends, but not the game."""
+        try:
+            observation, reward, terminated, truncated, info = self._env.step(action)
+            life_lost = info.get("life_lost", False)
+        except Exception as error:
+            _blame(error, "step()", STEP, step)
+        if type(reward) is not float or not isfinite(reward):
+            reward = _reward(reward, step)
+        if type(terminated) is not bool or type(truncated) is not bool or type(life_lost) is not bool:
+            terminated, truncated = _flag("terminated", terminated, step), _flag("truncated", truncated, step)
+            life_lost = _flag("life_lost", life_lost, step)
+        return self._observation(observation, step), reward, terminated, truncated, life_lost
+
+    def _observation(self, observation: Any, step: int) -> Array:
+        """An observation as a finite array of the expected shape and dtype."""
+        array: Array = observation
+        if not isinstance(array, np.ndarray) or array.dtype != self._dtype or array.shape != self._shape:
+            array = self._fitted(observation, step)
+        if array.dtype.kind == "f" and not all_finite(array.ravel()):
+            raise FaultyEnvironmentError(
+                f"the environment gave an observation with NaN or infinity at step {step}: {array}; "
+                "check the environment, or wrap it so that observations are finite"
+            )
+        return array
+
+    def _fitted(self, observation: Any, step: int) -> Array:
+        """The observation in the dtype of its space, if it has the right shape and its numbers can be held there."""
+        try:
+            array = np.asarray(observation)
+        except Exception:  # rows of different lengths
+            array = np.empty(0, object)
+        if array.dtype.kind not in "fiub" or array.shape != self._shape:
+            what = f"of shape {array.shape}" if array.dtype.kind in "fiub" else f"that is no array: {observation!r:.80}"
+            raise FaultyEnvironmentError(
+                f"the environment gave an observation {what} at step {step}, "
+                f"but its observation space has {self._shape}; check the environment"
+            )
+        with np.errstate(all="ignore"):
+            fitted = array.astype(self._dtype)
+            exact = self._dtype.kind == "f" or np.array_equal(fitted, array)
+        if not exact:
+            raise FaultyEnvironmentError(
+                f"the environment gave an observation of {array.dtype} at step {step} that its observation space "
+                f"of {self._dtype} cannot hold; check the environment"
+            )
+        return fitted
+
+
+@compiled
+def all_finite(array: Array) -> bool:
+    """Whether a vector of floats holds neither NaN nor infinity."""
+    for value in array:  # noqa: SIM110 (a loop is what compiles)
+        if not np.isfinite(value):
+            return False
+    return True
+
+
+def render(env: Env) -> Array:
+    """The environment's picture of where it is, [height, width, 3] bytes."""
+    try:
+        picture = env.render()
+    except Exception as error:
+        _blame(error, "render()", "render() must return a picture", 0)
+    array = np.asarray(picture)
+    if array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] != 3 or not array.size:
+        got = f"an array of {array.dtype} and shape {array.shape}" if array.ndim else f"{picture!r:.80}"
+        raise FaultyEnvironmentError(
+            f"the environment cannot be filmed: render() must return bytes of shape (height, width, 3), got {got}"
+        )
+    return array
+
+
+def _blame(error: Exception, where: str, expected: str, step: int) -> NoReturn:
+    """Raise what an environment's error means: it failed by itself, or it answered in another form than expected."""
+    if isinstance(error, EngramError):
+        raise error
+    inner = error.__traceback__.tb_next if error.__traceback__ is not None else None
+    if inner is None and isinstance(error, ValueError | TypeError | AttributeError):  # raised where it was unpacked
+        old = OLD if "expected 5, got 4" in str(error) else ""
+        raise FaultyEnvironmentError(f"the environment's {expected}, got another form: {error}{old}") from error
+    said = f"{type(error).__name__}: {error}".rstrip(": ").splitlines()[0]
+    raise FaultyEnvironmentError(
+        f"the environment raised an error in its {where} at step {step}: {said}; the fault is in the environment"
+    ) from error
+
+
+def _reward(reward: Any, step: int) -> float:
+    """A reward of another type as a float."""
+    plain = isinstance(reward, int | float | np.number | np.bool_) or (
+        isinstance(reward, np.ndarray) and reward.ndim == 0 and reward.dtype.kind in "fiub"
+    )
+    if not plain or not isfinite(reward):
+        raise FaultyEnvironmentError(
+            f"the environment gave the reward {reward!r:.80} at step {step}; it must be a finite number: check it"
+        )
+    return float(reward)
+
+
+def _flag(name: str, value: Any, step: int) -> bool:
+    """A flag of another type as a bool."""
+    if isinstance(value, bool | np.bool_ | int | np.integer) or (
+        isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "biu"
+    ):
+        return bool(value)
+    raise FaultyEnvironmentError(
+        f"the environment gave {value!r:.80} for {name!r} at step {step}; it must be True or False: check it"
+    )
