@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterable
+from functools import cache
 from types import TracebackType
 from typing import Any, Self
 
@@ -55,6 +56,15 @@ def keep_time(pipe: int, watched: Array, words: Array, state: Array, ticks: int,
     return number
 
 
+@cache
+def compile_keep_time() -> None:
+    """Compile it in this thread: numba's compiler is not made for several."""
+    read, write = os.pipe()
+    os.close(write)
+    keep_time(read, np.zeros(1, np.uint8), np.zeros(LONGEST, np.uint8), np.zeros(2, np.int64), 1, 1)
+    os.close(read)
+
+
 class Deadline:
     """While entered, ends the process a few seconds after a signal, unless it has ended by then."""
 
@@ -68,6 +78,7 @@ class Deadline:
     def __enter__(self) -> Self:
         if sys.platform == "win32":
             return self
+        compile_keep_time()
         read, write = os.pipe()
         os.set_blocking(write, False)
         self._before = signal.set_wakeup_fd(write, warn_on_full_buffer=False)
