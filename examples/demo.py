@@ -29,7 +29,8 @@ from engram.lab.pages.style import looks
 from engram.lab.runner import run_all
 from engram.lab.scores import Scores, in_words
 from engram.lab.watch import Watch
-from engram.runs.folder import LAST_EVALUATIONS, RunFolder
+from engram.runs.finished import LAST_EVALUATIONS
+from engram.runs.folder import RunFolder
 from engram.runs.run import Run
 
 ENV = "CartPole-v1"

@@ -17,6 +17,10 @@ class ModelFileError(EngramError):
     """A file that is missing, damaged, too new, or not a model of ours."""
 
 
+class NewerFormatError(ModelFileError):
+    """A file in a format that only a newer Engram reads."""
+
+
 class NotReproducibleError(EngramError):
     """An environment that did not come back to the same observation when its game was replayed."""
 
@@ -25,12 +29,20 @@ class RunFolderError(EngramError):
     """A folder that cannot take the run's files."""
 
 
+class FolderInUseError(RunFolderError):
+    """A folder in which another process is at work."""
+
+
+class UnusableRunError(RunFolderError):
+    """A run whose files cannot be gone on with; starting it over is for the user to decide."""
+
+
 class MissingExtraError(EngramError, ImportError):
     """An optional dependency that is needed for this and not installed."""
 
 
 class StorageError(EngramError):
-    """A file that could not be written; what was saved before is still there."""
+    """A file that could not be read or written; what was saved before is still there."""
 
 
 class Interrupted(EngramError):  # noqa: N818 (not an error of anyone's making)

@@ -17,14 +17,14 @@ from unittest.mock import patch
 import pytest
 
 from engram.agents.mfec import MFEC, MFECConfig
-from engram.errors import EngramError, RunFolderError, StorageError
+from engram.errors import EngramError, RunFolderError, StorageError, UnusableRunError
 from engram.files.arrays import read_arrays, write_arrays
 from engram.files.lock import HOLDER, LOCK
 from engram.runs import checkpoints
 from engram.runs.folder import Cadence, RunFolder
 from engram.runs.run import Run
 from tests.faults.kills import launch, wait_for_lock
-from tests.faults.power import CADENCE, SEGMENT_ROWS, TINY
+from tests.faults.power import CADENCE, RUNS, SEGMENT_ROWS, TINY
 from tests.faults.tally import Stopped, Tally, determined, differing, finish, scratch, stop_at
 from tests.faults.watch import WRITING, Operation, Watch
 
@@ -150,7 +150,7 @@ def a_folder_that_vanishes(root: Path) -> None:
         if getattr(event, "step", None) == 50 and folder.exists():
             shutil.rmtree(folder)
 
-    with pytest.raises(StorageError, match=r"progress\.jsonl: No such file"):
+    with pytest.raises(StorageError, match=r"lock: No such file"):
         RunFolder(folder).record(TINY, TINY.make_agent(), (vanish,), cadence=CADENCE)
     assert not folder.exists(), "nothing is written to a folder that is gone"
     finish(TINY, folder, CADENCE)
@@ -212,54 +212,151 @@ DAMAGES = {
     empty: "is damaged",
     flip: "is damaged",
     swap: "belongs to another run",
-    misfit: "cannot be used",
+    misfit: "cannot go on from",
 }
 
 
+def tree(folder: Path) -> dict[str, bytes]:
+    """The content of every file below a folder that a run may not lose, by its path."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name not in (LOCK, HOLDER)
+    }
+
+
 def damaged_checkpoints(root: Path) -> None:
-    """With the latest checkpoint damaged a run resumes from the one before; with both damaged it starts over."""
+    """With the latest checkpoint damaged a run resumes from the one before; with both damaged it stops.
+
+    What is damaged is moved aside, or left where it is until the user asks to start over.
+    """
     expected = expected_of(TINY, root)
     for damage, said in DAMAGES.items():
         folder = root / damage.__name__
         interrupted(TINY, folder, at=70)
         before, latest = sorted(folder.glob("checkpoint-*"))
         damage(latest, root)
+        damaged, log = latest.read_bytes(), (folder / "progress.jsonl").read_bytes()
         both = shutil.copytree(folder, root / f"{damage.__name__}-both")
         messages = finish(TINY, folder, CADENCE)
         assert any(said in text and "before" in text for text in messages), messages
         assert messages[-1] == "going on from step 40"
         assert not differing(folder, expected)
+        assert tree(folder / "aside-1") == {latest.name: damaged, "progress.jsonl": log}
 
         damage(both / before.name, root)
-        messages = []
-        with pytest.raises(Stopped):
-            RunFolder(both).record(TINY, TINY.make_agent(), (stop_at(30),), cadence=CADENCE, tell=messages.append)
-        assert sum(said in text for text in messages) == 2, messages
-        assert messages[-1] == "no checkpoint can be used; starting over from the first step"
-        assert finish(TINY, both, CADENCE) == ["going on from step 20"]
+        there = tree(both)
+        with pytest.raises(UnusableRunError, match=rf"{said}.*{said}.*nothing was changed; .*--start-over"):
+            finish(TINY, both, CADENCE)
+        assert tree(both) == there
+        messages = start_over(TINY, both)
+        assert messages == [f"what {both} held of the run is now in {both / 'aside-1'}"]
         assert not differing(both, expected)
+        assert tree(both / "aside-1") == there
+
+
+def start_over(run: Run, folder: Path) -> list[str]:
+    messages: list[str] = []
+    RunFolder(folder).record(run, run.make_agent(), cadence=CADENCE, start_over=True, tell=messages.append)
+    return messages
+
+
+def refused(folder: Path, message: str, fault: Callable[[Operation], object] = lambda _: None) -> None:
+    """Resuming stops with an error that names what is wrong and --start-over, and changes nothing."""
+    there = tree(folder)
+    with pytest.raises(UnusableRunError, match=rf"(?s){message}.*--start-over"), Watch(folder, fault):
+        finish(TINY, folder, CADENCE)
+    assert tree(folder) == there
+
+
+def checkpoints_that_cannot_be_read(root: Path) -> None:
+    """What may be whole is not passed over for an earlier checkpoint: it may be readable tomorrow."""
+    expected = expected_of(TINY, root)
+    folder = interrupted(TINY, root / "run", at=70)
+    latest = max(folder.glob("checkpoint-*"))
+
+    def deny(operation: Operation) -> None:  # permissions alone do not stop the superuser
+        if operation.path == str(latest):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), operation.path)
+
+    def fail(operation: Operation) -> None:
+        if operation.path == str(latest) and operation.kind == "open":
+            raise OSError(errno.EIO, os.strerror(errno.EIO), operation.path)
+
+    for fault, said in ((deny, "Permission denied"), (fail, "Input/output error")):
+        refused(folder, f"{latest.name}: {said}", fault)
+    assert finish(TINY, shutil.copytree(folder, root / "later"), CADENCE) == ["going on from step 60"]
+
+    content = latest.read_bytes()
+    latest.unlink()
+    latest.mkdir()
+    refused(folder, f"{latest.name}: it is a folder where a file should be")
+    latest.rmdir()
+    manifest, arrays = read_arrays(write(latest, content))
+    write_arrays(latest, {**manifest, "version": 99}, arrays)
+    refused(folder, f"{latest.name} has format version 99")
+    start_over(TINY, folder)
+    assert not differing(folder, expected)
+
+
+def write(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def a_missing_segment(root: Path) -> None:
+    run = RUNS[-1]  # whose replay has segments
+    with patch.object(checkpoints, "SEGMENT_ROWS", SEGMENT_ROWS):
+        folder = interrupted(run, root / "run", at=70)
+        for segment in folder.glob("segment-*"):
+            segment.unlink()
+        there = tree(folder)
+        with pytest.raises(UnusableRunError, match=r"segment-\S+ is missing.*nothing was changed.*--start-over"):
+            finish(run, folder, CADENCE)
+        assert tree(folder) == there
 
 
 def a_damaged_log(root: Path) -> None:
     expected, folder = expected_of(TINY, root), interrupted(TINY, root / "run", at=70)
     progress = folder / "progress.jsonl"
-    progress.write_bytes(b"X" + progress.read_bytes()[1:])
-    messages = finish(TINY, folder, CADENCE)
-    assert sum("progress.jsonl is not what it was" in text for text in messages) == 2
-    assert "starting over" in messages[-1]
+    content = progress.read_bytes()
+    for damaged in (b"X" + content[1:], content[:20], b""):
+        progress.write_bytes(damaged)
+        refused(folder, r"progress\.jsonl is not what it was at step 60.*at step 40")
+    progress.unlink()
+    refused(folder, r"progress\.jsonl is not what it was at step 60")
+    start_over(TINY, folder)
+    assert not differing(folder, expected)
+
+
+def a_log_without_checkpoints(root: Path) -> None:
+    expected, folder = expected_of(TINY, root), interrupted(TINY, root / "run", at=70)
+    log = (folder / "progress.jsonl").read_bytes()
+    for path in folder.glob("checkpoint-*"):
+        path.unlink()
+    assert "there is no checkpoint" in finish(TINY, folder, CADENCE)[0]
+    assert tree(folder / "aside-1") == {"progress.jsonl": log}
     assert not differing(folder, expected)
 
 
 def damaged_json(root: Path) -> None:
     folder = interrupted(TINY, root / "run", at=70)
-    (folder / "result.json").write_text("{")
-    with pytest.raises(RunFolderError, match=r"result\.json cannot be read"):
-        finish(TINY, folder, CADENCE)
-    (folder / "config.json").write_text("{")
-    with pytest.raises(RunFolderError, match="already holds another run"):
-        finish(TINY, folder, CADENCE)
-    with pytest.raises(RunFolderError, match=r"config\.json cannot be read"):
-        RunFolder(folder).run()
+    config = (folder / "config.json").read_bytes()
+    for content in (b"{", b"", b"[]", b"\xff\xfe", b'{"score": "high"}', b"[" * 100_000, b'{"a": ' * 100_000):
+        (folder / "result.json").write_bytes(content)
+        refused(folder, r"cannot read .*result\.json")
+        with pytest.raises(UnusableRunError, match=r"cannot read .*result\.json"):
+            assert RunFolder(folder).result
+    (folder / "result.json").unlink()
+    for content in (b"{", b"[]", b"\xff\xfe", b"[" * 100_000):
+        (folder / "config.json").write_bytes(content)
+        refused(folder, r"cannot read .*config\.json")
+        with pytest.raises(UnusableRunError, match=r"cannot read .*config\.json"):
+            RunFolder(folder).run()
+    (folder / "config.json").unlink()
+    refused(folder, r"cannot find .*config\.json")
+    (folder / "config.json").write_bytes(config)
+    assert finish(TINY, folder, CADENCE)[-1] == "going on from step 60"
 
 
 def a_lock_file_of_a_dead_process(root: Path) -> None:
@@ -275,10 +372,14 @@ def a_lock_file_of_a_dead_process(root: Path) -> None:
 def files_left_by_a_killed_process(root: Path) -> None:
     folder = interrupted(TINY, root / "run", at=70)
     (folder / ".result.json.12.part").write_text("{")
-    (folder / "segment-replay.rows-000000001.safetensors").write_bytes(b"old")
+    write_arrays(folder / "segment-replay.rows-000000001.safetensors", {"run": TINY.id}, {})
+    kept = {"segment-replay.rows-000000002.safetensors", ".notes.part", "checkpoint-old.safetensors"}
+    for name in kept:
+        (folder / name).write_bytes(b"not of this run, as far as anybody can tell")
     finish(TINY, folder, CADENCE)
-    left = {path.name for path in folder.iterdir()}
+    left = {path.name for path in folder.iterdir()} - kept
     assert left == {"config.json", "lock", "meta.json", "model.safetensors", "progress.jsonl", "result.json"}
+    assert all((folder / name).exists() for name in kept)
 
 
 def two_processes_and_signals(root: Path) -> None:
@@ -324,7 +425,10 @@ CHECKS: tuple[Callable[[Path], None], ...] = (
     a_folder_that_is_replaced,
     a_clock_that_jumps,
     damaged_checkpoints,
+    checkpoints_that_cannot_be_read,
+    a_missing_segment,
     a_damaged_log,
+    a_log_without_checkpoints,
     damaged_json,
     a_lock_file_of_a_dead_process,
     files_left_by_a_killed_process,

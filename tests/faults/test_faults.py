@@ -22,9 +22,9 @@ def test_kills() -> None:
 
 
 def test_power_cuts() -> None:
-    tally = power.power_cuts(power.TINY, 1, most=200)
+    tally = power.power_cuts(power.TINY, 1, most=120)
     assert tally.losses == []
-    assert tally.counts["disks after a power cut"] == 200
+    assert tally.counts["disks after a power cut"] == 120
 
 
 @pytest.mark.parametrize("ignoring", ["sync", "sync_folder"])

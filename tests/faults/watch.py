@@ -114,13 +114,15 @@ class Watch:
         self._real["replace"](source, target)
 
     def _io_open(self, path: Any, mode: str = "r", *arguments: Any, **options: Any) -> Any:
-        if not self.inside(path):
+        name = self._paths.get(path) if isinstance(path, int) else str(path)  # a descriptor was seen when it was opened
+        if name is None or not self.inside(name):
             return self._open(path, mode, *arguments, **options)
-        self.see_opening(path, creates="w" in mode, cuts="w" in mode)
+        if not isinstance(path, int):
+            self.see_opening(path, creates="w" in mode, cuts="w" in mode)
         if mode in ("r", "rb"):
             return self._open(path, mode, *arguments, **options)
-        file = WatchedFile(self._open(path, mode, 0), str(path), self)
-        self._paths[file.fileno()] = str(path)
+        file = WatchedFile(self._open(path, mode, 0), name, self)
+        self._paths[file.fileno()] = name
         return file
 
     def forget(self, handle: int) -> None:

@@ -75,8 +75,8 @@ def test_the_lock_is_released_if_its_holder_cannot_be_written(tmp_path: Path, mo
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_bytes", full_disk)
-        with pytest.raises(StorageError, match=r"cannot lock .*No space left"):
+        patch.setattr(os, "fsync", full_disk)
+        with pytest.raises(StorageError, match=r"cannot write .*lock\.json: No space left"):
             FolderLock(tmp_path).__enter__()
     with FolderLock(tmp_path):
         pass

@@ -13,6 +13,7 @@ from engram.agents.common.load import load
 from engram.commands.part_options import GivenAgain, whole_command
 from engram.commands.screen import Console, Text
 from engram.errors import RunFolderError
+from engram.files.disk import is_file
 from engram.runs.folder import RunFolder
 from engram.training.evaluation import default_max_steps, evaluate_policy
 
@@ -33,7 +34,8 @@ class Eval(GivenAgain):
         if not self.run.is_dir():
             return load(self.run, **self.given())
         folder = RunFolder(self.run)
-        if folder.config is not None and folder.result is None and not folder.model_file.exists():
+        trained = is_file(folder.model_file)
+        if folder.config is not None and folder.result is None and not trained:
             how = folder.command("engram train --resume", folder.foreign())
             raise RunFolderError(f"{self.run} is not finished; go on with: {how}")
         with whole_command("engram eval", folder, self.given()):

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from engram.compiling import PACKAGE
 from engram.errors import EngramError, FaultyEnvironmentError, MissingExtraError
+from engram.runs.folder import TRACEBACK
 from engram.version import __version__
 
 REPORTS = "https://github.com/engram-rl/engram/issues"
-TRACEBACK = "traceback.txt"  # in a run's folder
 EXTRAS = {  # module → the extra that has it
     "torch": "torch",
     "ale_py": "atari",

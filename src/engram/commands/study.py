@@ -49,6 +49,7 @@ class Options:
     jobs: int = os.cpu_count() or 1  # runs at a time
     out: Path | None = None  # the study's folder; by default runs/ and the study's name
     reuse: tuple[Path, ...] = ()  # folders of other studies, whose finished runs are copied instead of run again
+    start_over: bool = False  # runs whose files cannot be used begin with the first step; their files are moved aside
     ray: str | None = None  # run on a Ray cluster: its address, or `auto`, or `local` for one on this machine
 
 
@@ -74,7 +75,7 @@ def carry_out(chosen: Study, options: Options, out: Path, started: float, consol
     watch = Watch(runs, console, chosen.variants())
     try:
         with watch:
-            run_all(runs, out, executor=where, callback=watch)
+            run_all(runs, out, executor=where, callback=watch, start_over=options.start_over)
     finally:
         place = f"{options.jobs} processes" if options.ray is None else "a Ray cluster"
         folder.log_call(command_line(), started, watch.counts, place)

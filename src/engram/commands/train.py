@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -28,6 +29,7 @@ class Watching:
     checkpoint_interval_seconds: float | None = None  # between checkpoints; by default 60, with a replay of frames 300
     checkpoint_interval_steps: int | None = None  # instead, a checkpoint after every so many steps
     progress: bool = True  # show how far it is
+    start_over: bool = False  # begin with the first step; what the folder holds of the run is moved aside
 
     def cadence(self) -> Cadence | None:
         """How often to write a checkpoint, if that was said."""
@@ -119,7 +121,7 @@ def train(words: Sequence[str], console: Console) -> None:
     options = training_options(words[0], words[1:])
     run = options.run()
     folder = RunFolder(options.out or Path("runs") / run.id)
-    carry_out(run, folder, progress=options.progress, cadence=options.cadence(), console=console)
+    carry_out(run, folder, options, console)
     return None
 
 
@@ -129,21 +131,22 @@ def resume(words: Sequence[str], console: Console) -> None:
     folder = RunFolder(options.run)
     with whole_command("engram train --resume", folder, options.given()):
         run = folder.run(options.given())
-    carry_out(run, folder, progress=options.progress, cadence=options.cadence(), console=console)
+    carry_out(run, folder, options, console)
 
 
-def carry_out(run: Run, folder: RunFolder, *, progress: bool, cadence: Cadence | None, console: Console) -> None:
+def carry_out(run: Run, folder: RunFolder, options: Watching, console: Console) -> None:
     """Train to the end, from the latest checkpoint if there is one."""
     with told_errors(folder.path):
         agent = run.make_agent()
-        finished = folder.result is not None
+        finished = not options.start_over and folder.result is not None
         if not finished and run.evaluation_max_steps is not None:
             console.print(f"episodes of evaluations are cut off after {run.evaluation_max_steps:,} steps")
-        if progress and not finished:
+        record = partial(folder.record, run, agent, cadence=options.cadence(), start_over=options.start_over)
+        if options.progress and not finished:
             with ProgressBar(agent, run.steps) as bar:
-                result = folder.record(run, agent, (bar,), cadence=cadence, tell=console.print)
+                result = record((bar,), tell=console.print)
         else:
-            result = folder.record(run, agent, cadence=cadence, tell=console.print)
+            result = record(tell=console.print)
     if finished:
         console.print(f"{folder.path} is finished already")
     if result["score"] is None:

@@ -10,7 +10,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 from xxhash import xxh3_128
 
-from engram.errors import ModelFileError
+from engram.errors import ModelFileError, NewerFormatError
 from engram.files.disk import write_atomically
 from engram.files.rows import Rows
 from engram.hashing import HASH_NAME
@@ -43,7 +43,7 @@ def read_arrays(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
             if not isinstance(manifest, dict) or not isinstance(manifest.get("version"), int):
                 raise ModelFileError(f"{path} is damaged: its manifest cannot be read")
             if manifest["version"] > VERSION:
-                raise ModelFileError(
+                raise NewerFormatError(
                     f"{path} has format version {manifest['version']}, and this Engram reads up to {VERSION}; "
                     "upgrade: pip install -U engram-rl"
                 )

@@ -1,12 +1,31 @@
-"""Writing files so that a crash or a power cut leaves the old or the new content, never a part of one."""
+"""Reading and writing files: only regular ones, and so that a power cut leaves the old or the new content.
 
+What lies in a folder may come from anybody. Everything that a run or a study keeps is opened here, where a link, a
+pipe, a device or a folder in the place of a file is refused before it is opened.
+"""
+
+import json
 import os
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import IO, Any
 
 from engram.errors import StorageError
+
+MOST_JSON_BYTES = 64 * 2**20  # far more than any JSON file of ours has
+SAFE_FLAGS = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+ASIDE = "aside-"  # beginning of the names of folders into which files are moved that cannot be used
+KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 
 
 @contextmanager
@@ -20,13 +39,89 @@ def storage_errors(what: str, path: Path) -> Iterator[None]:
         ) from error
 
 
+def is_file(path: Path) -> bool:
+    """Whether there is a file; raise `StorageError` if there is anything else in its place."""
+    return _is_there(path, stat.S_IFREG, "a file")
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder; raise `StorageError` if there is anything else in its place, be it a link to one."""
+    return _is_there(path, stat.S_IFDIR, "a folder")
+
+
+def _is_there(path: Path, kind: int, expected: str) -> bool:
+    with storage_errors("read", path):
+        try:
+            found = stat.S_IFMT(path.lstat().st_mode)
+        except FileNotFoundError:
+            return False
+    if found != kind:
+        raise StorageError(_misplaced(path, found, expected))
+    return True
+
+
+def _misplaced(path: Path, kind: int, expected: str) -> str:
+    return (
+        f"cannot use {path}: it is {KINDS.get(kind, 'a file')} where {expected} should be, and was not opened; "
+        f"put {expected} in its place, or move it elsewhere; what was saved before is untouched"
+    )
+
+
+def open_file(path: Path, flags: int = os.O_RDONLY) -> int:
+    """A descriptor of a regular file, which child processes do not inherit; anything else is refused unopened."""
+    with storage_errors("open", path):
+        is_file(path)
+        handle = os.open(path, flags | SAFE_FLAGS, 0o666)
+        kind = stat.S_IFMT(os.fstat(handle).st_mode)
+        if kind != stat.S_IFREG:  # it was put there a moment ago
+            os.close(handle)
+            raise StorageError(_misplaced(path, kind, "a file"))
+        return handle
+
+
+def check_readable(path: Path) -> None:
+    """Raise `StorageError` unless there is a regular file that can be opened; for libraries that open it themselves."""
+    os.close(open_file(path))
+
+
+def open_in_place(path: Path) -> IO[bytes]:
+    """A file to be read and changed where it lies, which is made if there is none; it must have no other name."""
+    handle = open_file(path, os.O_RDWR | os.O_CREAT)
+    if os.fstat(handle).st_nlink > 1:
+        os.close(handle)
+        raise StorageError(
+            f"cannot write {path}: the same file has other names (hard links), and would change there too; put a copy "
+            "in its place; what was saved before is untouched"
+        )
+    return os.fdopen(handle, "r+b")
+
+
+def read_file(path: Path, most: int | None = None) -> bytes:
+    """The content of a regular file, of at most so many bytes."""
+    with storage_errors("read", path), os.fdopen(open_file(path), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if most is not None and size > most:
+            raise StorageError(f"cannot read {path}: it has {size:,} bytes, and at most {most:,} are expected")
+        return file.read()
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds; raise ValueError if it is not JSON."""
+    try:
+        return json.loads(read_file(path, MOST_JSON_BYTES))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
 def write_atomically(path: Path, *parts: bytes) -> None:
     """Replace a file's content such that a reader, or a power cut, sees all of the old or all of the new."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     with storage_errors("write", path):
         make_folder(path.parent)
+        is_file(path)
+        temporary.unlink(missing_ok=True)
         try:
-            with temporary.open("wb") as file:
+            with os.fdopen(open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
                 for part in parts:
                     file.write(part)
                 file.flush()
@@ -66,3 +161,25 @@ def remove(path: Path) -> None:
     """Delete a file, if it exists."""
     with storage_errors("delete", path):
         path.unlink(missing_ok=True)
+
+
+def move_aside(folder: Path, paths: Sequence[Path]) -> Path:
+    """Move what lies in a folder into a new one inside it, `aside-1` or the next that is free; return that one."""
+    with storage_errors("move aside what is in", folder):
+        aside = _new_folder(folder)
+        for path in paths:
+            path.replace(aside / path.name)
+        sync_folder(aside)
+        sync_folder(folder)
+    return aside
+
+
+def _new_folder(folder: Path) -> Path:
+    number = 1
+    while True:
+        try:
+            aside = folder / f"{ASIDE}{number}"
+            aside.mkdir()
+            return aside
+        except FileExistsError:
+            number += 1

@@ -10,27 +10,27 @@ Importing this module needs the `ray` extra.
 import logging
 import os
 import pickle
+import shutil
 import socket
 import sys
 import sysconfig
+import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from engram.errors import EngramError, Interrupted, InvalidInputError, MissingExtraError
-from engram.files.disk import list_files, remove, write_atomically
-from engram.files.lock import FolderLock
+from engram.files.disk import is_folder, list_files, read_file
+from engram.files.lock import FolderLock, is_in_use
 from engram.lab.outcome import Begun, News, Outcome, carry_out
-from engram.lab.study_folder import COPIED
 from engram.lab.workers import PATIENCE_SECONDS, THREAD_SETTINGS, WorkerDiedError
-from engram.runs.checkpoints import Checkpoints
-from engram.runs.folder import RunFolder, as_json
+from engram.runs.folder import PRODUCTS, RunFolder, as_json
 from engram.runs.run import Run
 
 try:
@@ -44,6 +44,8 @@ RETRIES = 3  # of a run whose node or process was lost
 AHEAD = 2  # runs submitted per core: one that runs and one that waits, as waiting tasks make a cluster grow
 REFRESH_SECONDS = 5.0  # after which the number of cores is asked for again
 CONNECT_SECONDS = 5.0
+TEMPORARY = "engram-run-"  # beginning of the names of a node's temporary folders
+FRESH_SECONDS = 60.0  # after which a temporary folder that nobody has locked is abandoned
 
 
 class ClusterError(EngramError):
@@ -97,7 +99,7 @@ class Cluster:
 def _submit(task: Any, run: Run, out: Path, submitted: dict[Any, Run]) -> Iterator[News]:
     """Submit a run to the cluster, unless it is finished or its folder holds another run."""
     try:
-        folder = RunFolder(out / run.id)
+        folder = RunFolder.inside(out, run.id)
         if folder.path.exists():
             folder.claim(run)
         if (result := folder.result) is not None:
@@ -112,13 +114,32 @@ def _submit(task: Any, run: Run, out: Path, submitted: dict[Any, Run]) -> Iterat
 def _on_a_node(packed: bytes) -> Product:
     """On the node: carry out a run in a temporary folder."""
     run: Run = pickle.loads(packed)
-    with TemporaryDirectory(prefix="engram-") as out:
+    with temporary_folder() as out:
         try:
-            outcome = carry_out(run, Path(out))
+            outcome = carry_out(run, out)
         except Interrupted as stopped:  # its node is shutting down, or the study was interrupted
             raise WorkerDiedError(f"signal {stopped.signal} stopped its node in the middle of the run") from None
-        files = {name: (Path(out) / run.id / name).read_bytes() for name in COPIED if outcome.error is None}
+        files = {name: read_file(out / run.id / name) for name in PRODUCTS if outcome.error is None}
     return Product(files, outcome.error, outcome.traceback)
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A locked folder that is removed at the end, like those that processes which were killed have left behind."""
+    remove_abandoned(Path(gettempdir()))
+    with TemporaryDirectory(prefix=TEMPORARY) as name, FolderLock(Path(name)):
+        yield Path(name)
+
+
+def remove_abandoned(place: Path) -> None:
+    """Remove the temporary folders of this user whose process is gone: nobody holds their lock."""
+    for folder in list_files(place, f"{TEMPORARY}*"):
+        with suppress(OSError, EngramError):
+            about = folder.lstat()
+            own = not hasattr(os, "getuid") or about.st_uid == os.getuid()
+            fresh = time.time() - about.st_mtime < FRESH_SECONDS  # it may be about to be locked
+            if own and not fresh and is_folder(folder) and not is_in_use(folder):
+                shutil.rmtree(folder)
 
 
 def _collect(run: Run, ticket: Any, out: Path) -> Outcome:
@@ -127,7 +148,7 @@ def _collect(run: Run, ticket: Any, out: Path) -> Outcome:
         product: Product = ray.get(ticket)
         if product.error is not None:
             return Outcome(run, error=product.error, traceback=product.traceback)
-        return Outcome(run, _write(run, product.files, RunFolder(out / run.id)))
+        return Outcome(run, _write(run, product.files, RunFolder.inside(out, run.id)))
     except ray.exceptions.RayTaskError as error:  # its message is the traceback on the node
         text = str(error).rstrip()
         return Outcome(run, error=text.splitlines()[-1], traceback=text)
@@ -136,17 +157,10 @@ def _collect(run: Run, ticket: Any, out: Path) -> Outcome:
 
 
 def _write(run: Run, files: dict[str, bytes], folder: RunFolder) -> dict[str, Any] | None:
-    """Write a run's files as if it had taken place here, `result.json` last; return the result."""
+    """Write a run's files as if it had taken place here; return the result."""
     if files["config.json"] != as_json(run.to_json()).encode():
         raise ClusterError(f"the node has made another config of {run.id}; install the same version of Engram there")
-    folder.claim(run)  # writes config.json, or raises an error if the folder is another run's
-    with FolderLock(folder.path):
-        for left in list_files(folder.path, ".*.part"):  # by a process that was killed
-            remove(left)
-        for name in COPIED[1:]:
-            write_atomically(folder.path / name, files[name])
-        Checkpoints(folder.path, run.id).clear()  # of the same run, when it was to take place here
-    return folder.result
+    return folder.receive(run, files)
 
 
 def _pack(run: Run) -> bytes:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from engram.errors import EngramError, Interrupted
+from engram.errors import EngramError, FolderInUseError, Interrupted, UnusableRunError
 from engram.runs.folder import RunFolder
 from engram.runs.run import Run
 
@@ -28,12 +28,16 @@ class Outcome:
     error: str | None = None  # its type and the first line of its message
     traceback: str = ""
     again: bool = False  # it failed, and will be tried once more
+    elsewhere: bool = False  # another process is carrying it out
+    unusable: bool = False  # it failed because of what is in its folder
 
     @classmethod
     def failed(cls, run: Run, error: BaseException) -> Self:
         """The outcome of a run that raised an error, as text: some exceptions cannot be sent between processes."""
         summary = "".join(traceback.format_exception_only(error)).splitlines()[0]
-        return cls(run, error=summary, traceback="".join(traceback.format_exception(error)))
+        text = "".join(traceback.format_exception(error))
+        elsewhere, unusable = isinstance(error, FolderInUseError), isinstance(error, UnusableRunError)
+        return cls(run, error=summary, traceback=text, elsewhere=elsewhere, unusable=unusable)
 
 
 News = Begun | Outcome
@@ -61,14 +65,26 @@ class StudyError(EngramError):
             self.add_note(f"\n{failure.run.id}\n{failure.traceback.rstrip()}")
 
 
-def carry_out(run: Run, out: Path) -> Outcome:
-    """Carry out one run in this process."""
+def take_finished(run: Run, out: Path) -> Outcome | None:
+    """The outcome of a run that has a result already; None for any other, also where its files cannot be read."""
     try:
-        folder = RunFolder(out / run.id)
+        folder = RunFolder.inside(out, run.id)
         result = folder.result
-        if result is not None:
-            folder.claim(run)
-            return Outcome(run, result, reused=True)
+        if result is None:
+            return None
+        folder.claim(run)
+        return Outcome(run, result, reused=True)
+    except EngramError:
+        return None
+
+
+def carry_out(run: Run, out: Path) -> Outcome:
+    """Carry out one run in this process, if it is not finished."""
+    try:
+        finished = take_finished(run, out)
+        if finished is not None:
+            return finished
+        folder = RunFolder.inside(out, run.id)
         return Outcome(run, folder.record(run, run.make_agent(), tell=_say_nothing))
     except Interrupted:
         raise

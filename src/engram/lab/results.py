@@ -1,6 +1,5 @@
 """All results of a study as one table: a row for every evaluation."""
 
-import json
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from engram.errors import MissingExtraError, RunFolderError
-from engram.files.disk import storage_errors, write_atomically
+from engram.files.disk import is_file, read_file, storage_errors, write_atomically
 from engram.lab.cell import Cell
 from engram.lab.study_folder import StudyFolder, unusual_evaluation
 from engram.runs.folder import RunFolder
@@ -57,9 +56,9 @@ class Results:
         """From a study's folder, or from one that `export` made."""
         folder = StudyFolder(path)
         study = folder.read()
-        places = {run_id: _place(path / run_id, place) for run_id, place in study["runs"].items()}
+        places = {run_id: _place(RunFolder.inside(path, run_id), place) for run_id, place in study["runs"].items()}
         rows = [row for run_id, place in places.items() for row in _rows(path / run_id, run_id, place)]
-        if rows or not (path / TABLE).exists():
+        if rows or not is_file(path / TABLE):
             evaluations = pl.DataFrame(rows, SCHEMA, orient="row")
         else:
             with storage_errors("read", path / TABLE):
@@ -87,8 +86,8 @@ class Results:
                     f"{folder} holds the study {there!r}, not {self.study!r}; choose another with --out"
                 )
             StudyFolder(folder).write(self.study, self.title, self.declared)
-            if (calls := self.folder / "calls.jsonl").exists():
-                write_atomically(folder / calls.name, calls.read_bytes())
+            if is_file(calls := self.folder / "calls.jsonl"):
+                write_atomically(folder / calls.name, read_file(calls))
         write_atomically(folder / TABLE, _parquet(self.evaluations))
         write_atomically(folder / "evaluations.csv", self.evaluations.write_csv().encode())
 
@@ -98,9 +97,9 @@ def read_evaluations(path: Path | str) -> pl.DataFrame:
     return Results.read(Path(path)).evaluations
 
 
-def _place(path: Path, place: dict[str, Any]) -> dict[str, Any]:
+def _place(folder: RunFolder, place: dict[str, Any]) -> dict[str, Any]:
     """A run as the study declares it, with the settings of its evaluations from the run's own config."""
-    return {**place, **unusual_evaluation(RunFolder(path).config or {})}
+    return {**place, **unusual_evaluation(folder.config or {})}
 
 
 def _with_names(table: pl.DataFrame, places: dict[str, dict[str, Any]]) -> pl.DataFrame:
@@ -121,8 +120,7 @@ def _rows(path: Path, run_id: str, place: dict[str, Any]) -> list[tuple[Any, ...
     filled = None if cell.capacity is None else cell.capacity in result.get("memory_size", ())
     head = (run_id, *cell, place["seed"], place.get("variant", ""), filled, result["score"])
     rows, episodes = [], list[float]()
-    for line in (path / "progress.jsonl").read_text().splitlines():
-        entry = json.loads(line)
+    for entry in folder.entries():
         if entry["event"] == "episode":
             episodes.append(entry["return"])
             continue

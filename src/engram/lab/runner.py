@@ -4,18 +4,23 @@ What comes out depends neither on where the runs take place nor on the order in 
 is not run again, so an interrupted study goes on where it was by being started again.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from engram import checks
-from engram.files.disk import remove, write_atomically
-from engram.lab.outcome import Executor, News, Outcome, StudyError, carry_out, in_this_process
+from engram.errors import EngramError
+from engram.files.disk import is_file, is_folder, remove, write_atomically
+from engram.files.lock import is_in_use
+from engram.lab.outcome import Executor, News, Outcome, StudyError, in_this_process, take_finished
 from engram.lab.workers import Workers
 from engram.runs.folder import RunFolder
 from engram.runs.run import Run
+
+POLL_SECONDS = 0.5  # between two looks at a run that another process carries out
 
 
 def run_all(
@@ -25,6 +30,7 @@ def run_all(
     jobs: int = 1,
     executor: Executor | None = None,
     callback: Callable[[News], object] | None = None,
+    start_over: bool = False,
 ) -> dict[str, dict[str, Any]]:
     """Carry out every run that has no result yet, in `out/<run id>`; return all results by run id.
 
@@ -32,14 +38,18 @@ def run_all(
     with an executor where that one carries them out. The callback is called when a run begins and when it ends. A run
     that fails is tried once more at the end. One that fails again leaves its traceback in `out/failures/<run id>.txt`,
     and all those are reported by a `StudyError` once the others are done.
+
+    A run that another process is carrying out is waited for. With `start_over`, a run whose files cannot be used begins
+    with its first step, and its files are moved aside.
     """
     checks.at_least("jobs", jobs, 1)
     if executor is None:
         executor = in_this_process if jobs == 1 else Workers(jobs)
-    study = _Execution({run.id: run for run in runs}, out, callback or (lambda news: None))
+    study = _Execution({run.id: run for run in runs}, out, callback or (lambda news: None), start_over=start_over)
     study.take_finished()
-    study.carry_out(study.waiting, executor, last=False)
-    study.carry_out(study.waiting, executor, last=True)
+    while study.waiting:
+        study.wait_for_others()
+        study.carry_out(executor)
     failures = [study.ended[run_id] for run_id in study.wanted if study.ended[run_id].error is not None]
     if failures:
         hint = f"\ntracebacks: {out / 'failures'}; start the study again to try once more"
@@ -50,11 +60,13 @@ def run_all(
 class _Execution:
     """The runs that are wanted, and the outcomes of those that have ended."""
 
-    def __init__(self, wanted: dict[str, Run], out: Path, tell: Callable[[News], object]) -> None:
+    def __init__(self, wanted: dict[str, Run], out: Path, tell: Callable[[News], object], *, start_over: bool) -> None:
         self.wanted = wanted
         self.ended: dict[str, Outcome] = {}
-        self._out = out
+        self._out, self._start_over = out, start_over
         self._tell = tell
+        self._failed: set[str] = set()  # once
+        self._elsewhere: set[str] = set()  # when they were tried last
 
     @property
     def waiting(self) -> list[Run]:
@@ -65,28 +77,51 @@ class _Execution:
     def take_finished(self) -> None:
         """Note the outcomes of the runs that already have a result."""
         for run in self.wanted.values():
-            if RunFolder(self._out / run.id).result is not None:
-                self._end(carry_out(run, self._out))
+            outcome = take_finished(run, self._out)
+            if outcome is not None:
+                self._end(outcome)
 
-    def carry_out(self, runs: Sequence[Run], executor: Executor, *, last: bool) -> None:
-        """Carry out these runs. One that fails counts as ended only if this is its last attempt."""
-        if not runs:
-            return
-        with closing(cast(Any, executor(runs, self._out))) as news:
+    def wait_for_others(self) -> None:
+        """While other processes carry out all runs that are left, wait for one of them."""
+        while {run.id for run in self.waiting} <= self._elsewhere:
+            time.sleep(POLL_SECONDS)
+            self._elsewhere = {run_id for run_id in self._elsewhere if is_in_use(self._out / run_id)}
+
+    def carry_out(self, executor: Executor) -> None:
+        """Carry out the runs that are left. One that fails counts as ended if it has failed before."""
+        with closing(cast(Any, executor(self.waiting, self._out))) as news:
             for each in news:
                 if not isinstance(each, Outcome):
                     self._tell(each)
-                elif each.error is None or last:
+                elif each.elsewhere:
+                    self._note_elsewhere(each)
+                elif each.error is None or each.run.id in self._failed:
                     self._end(each)
                 else:
-                    self._tell(replace(each, again=True))
+                    self._try_again(each)
+
+    def _note_elsewhere(self, outcome: Outcome) -> None:
+        if outcome.run.id not in self._elsewhere:
+            self._elsewhere.add(outcome.run.id)
+            self._tell(outcome)
+
+    def _try_again(self, outcome: Outcome) -> None:
+        self._failed.add(outcome.run.id)
+        if outcome.unusable and self._start_over:
+            try:
+                RunFolder.inside(self._out, outcome.run.id).start_over(outcome.run, lambda text: None)
+            except EngramError as error:
+                self._end(Outcome.failed(outcome.run, error))
+                return
+        self._tell(replace(outcome, again=True))
 
     def _end(self, outcome: Outcome) -> None:
-        file = self._out / "failures" / f"{outcome.run.id}.txt"
-        if outcome.error is not None:
-            write_atomically(file, outcome.traceback.encode())
-        elif file.exists():
+        failures = self._out / "failures"
+        file = failures / f"{outcome.run.id}.txt"
+        if is_folder(failures) and outcome.error is None and is_file(file):
             remove(file)
+        elif outcome.error is not None:
+            write_atomically(file, outcome.traceback.encode(errors="replace"))
         self.ended[outcome.run.id] = outcome
         self._tell(outcome)
 

@@ -30,6 +30,7 @@ from engram import checks
 from engram.agents import find_agent
 from engram.errors import InvalidInputError
 from engram.files.disk import storage_errors
+from engram.files.file_names import check_file_name
 from engram.lab.grid import Grid, Study, parse_seeds
 
 PREFIX = "evaluation_"
@@ -56,7 +57,7 @@ def read_study(path: Path) -> Study:
 def _study(content: Mapping[str, Any], path: Path) -> Study:
     _check_keys("a study", content, STUDY_KEYS)
     name = _typed(content, "name", str, path.stem)
-    if not re.fullmatch(r"[\w.-]+", name):
+    if not re.fullmatch(r"[\w.-]+", check_file_name("name", name)):
         raise InvalidInputError(f"name must consist of letters, digits, '-', '_' and '.', got {name!r}")
     common = {key: value for key, value in content.items() if key in GRID_KEYS}
     grids = _typed(content, "grids", list, [{}])

@@ -2,25 +2,31 @@
 
 import json
 import os
-import shutil
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from engram.errors import RunFolderError
-from engram.files.disk import make_folder, storage_errors, write_atomically
+from engram.files.disk import MOST_JSON_BYTES, is_file, read_file, read_json, write_atomically
+from engram.files.file_names import check_file_name
+from engram.files.lock import FolderLock
 from engram.lab.grid import Study
-from engram.runs.folder import RunFolder, machine
+from engram.runs.folder import RunFolder
 from engram.runs.run import EVALUATION, Run
+from engram.runs.versions import machine
 
-COPIED = ("config.json", "progress.jsonl", "meta.json", "model.safetensors", "result.json")  # in this order
+PATIENCE_SECONDS = 60.0  # for another process that writes to the study's folder at the same time
 CELL_SETTINGS = ("strategy", "capacity", "seed")  # which have a place of their own in study.json
 
 
 class StudyFolder:
-    """The files of a study besides those of its runs."""
+    """The files of a study besides those of its runs.
+
+    Several processes may fill one folder at once: what they write is written under a lock, which is held for a moment.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -30,20 +36,39 @@ class StudyFolder:
     @property
     def name(self) -> str:
         """The name of the study; `none` where the folder holds none."""
-        with storage_errors("read", self._study):
-            return str(json.loads(self._study.read_text())["study"]) if self._study.exists() else "none"
+        return self._read()["study"] if is_file(self._study) else "none"
 
     def read(self) -> dict[str, Any]:
         """The study's name, its title, and its runs by id, as `study.json` has them."""
-        with storage_errors("read", self._study):
-            text = self._study.read_text() if self._study.exists() else None
-        if text is None:
+        if not is_file(self._study):
             raise RunFolderError(f"{self.path} holds no study; run one: engram study cartpole --out {self.path}")
+        read = self._read()
+        with self._malformed():
+            study = {"study": read["study"], "title": read["title"], "runs": dict(read["runs"])}
+            if not isinstance(study["title"], str):
+                raise TypeError("its title must be text")
+            for run_id, place in study["runs"].items():
+                _check_place(check_file_name("a run's id", run_id), place)
+        return study
+
+    def _read(self) -> dict[str, Any]:
+        """What `study.json` holds, whatever the kind of study: at least its name."""
+        with self._malformed():
+            read = read_json(self._study)
+            if not isinstance(read["study"], str):
+                raise TypeError("its name must be text")
+            return dict(read)
+
+    @contextmanager
+    def _malformed(self) -> Iterator[None]:
+        """Raise RunFolderError in place of what reading a file of the wrong form raises."""
         try:
-            read = json.loads(text)
-            return {"study": read["study"], "title": read["title"], "runs": dict(read["runs"])}
-        except (ValueError, KeyError, TypeError) as error:
-            raise RunFolderError(f"{self._study} cannot be read: {error!r}") from error
+            yield
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise RunFolderError(
+                f"cannot read {self._study}: {error!r}; put it back as it was, or move it elsewhere and start the "
+                "study again, which writes it anew and keeps the runs"
+            ) from error
 
     def write(self, name: str, title: str, runs: Mapping[str, Mapping[str, Any]]) -> None:
         """Write `study.json`, with a line for each run."""
@@ -53,35 +78,43 @@ class StudyFolder:
 
     def declare(self, study: Study, runs: Sequence[Run]) -> None:
         """Add these runs to `study.json`."""
-        known: dict[str, Any] = {}
-        if self._study.exists():
-            read = self.read()
-            if read["study"] != study.name:
-                raise RunFolderError(
-                    f"{self.path} holds the study {read['study']!r}, not {study.name!r}; choose another with --out"
-                )
-            known = read["runs"]
         variants = study.variants()
-        known |= {run.id: {**_place(run), "variant": variants.get(run.id, "")} for run in runs}
-        self.write(study.name, study.title, known)
+        ours = {run.id: {**_place(run), "variant": variants.get(run.id, "")} for run in runs}
+        self._check_is_of(study)
+        with self._lock():
+            self.write(study.name, study.title, self._check_is_of(study) | ours)
+
+    def _check_is_of(self, study: Study) -> dict[str, Any]:
+        """The runs that the folder has already; raise RunFolderError if they are another study's."""
+        if not is_file(self._study):
+            return {}
+        read = self.read()
+        if read["study"] != study.name:
+            raise RunFolderError(
+                f"{self.path} holds the study {read['study']!r}, not {study.name!r}; choose another with --out"
+            )
+        return dict(read["runs"])
+
+    def _lock(self) -> FolderLock:
+        return FolderLock(self.path, wait_seconds=PATIENCE_SECONDS)
 
     def take_from(self, others: Iterable[Path], runs: Sequence[Run]) -> int:
-        """Copy finished runs of the same ids from other studies' folders; return how many."""
+        """Copy finished runs of the same ids from other studies' folders; return how many.
+
+        A run is taken only if its config, log, model and result agree with each other.
+        """
         taken, others = 0, list(others)
         for other in others:
             if not other.is_dir():
                 raise RunFolderError(f"there is no folder {other} whose runs could be reused; check --reuse")
         for run in runs:
-            there = [other / run.id for other in others if (other / run.id / "result.json").exists()]
-            here = self.path / run.id
-            if there and RunFolder(here).result is None:
-                RunFolder(there[0]).claim(run)  # or it is another run
-                with storage_errors("copy", there[0]):
-                    make_folder(here)
-                    for name in COPIED:
-                        shutil.copy2(there[0] / name, here / f".{name}.part")
-                        (here / f".{name}.part").replace(here / name)
-                taken += 1
+            here = RunFolder.inside(self.path, run.id)
+            if here.result is None:
+                there = (RunFolder.inside(other, run.id) for other in others)
+                finished = next((folder for folder in there if folder.result is not None), None)
+                if finished is not None:
+                    here.receive(run, finished.finished_files(run))
+                    taken += 1
         return taken
 
     def log_call(self, words: Sequence[str], started: float, counts: dict[str, int], jobs: str) -> None:
@@ -95,13 +128,50 @@ class StudyFolder:
             **machine(),
             "cores": os.cpu_count(),
         }
-        with storage_errors("write", self._calls), self._calls.open("a") as file:
-            file.write(json.dumps(call) + "\n")
+        with self._lock():
+            before = read_file(self._calls) if is_file(self._calls) else b""
+            write_atomically(self._calls, before, json.dumps(call).encode() + b"\n")
 
     def calls(self) -> list[dict[str, Any]]:
         """The lines of `calls.jsonl`."""
-        with storage_errors("read", self._calls):
-            return [json.loads(line) for line in self._calls.read_text().splitlines()] if self._calls.exists() else []
+        if not is_file(self._calls):
+            return []
+        calls = []
+        for number, line in enumerate(read_file(self._calls, MOST_JSON_BYTES).splitlines(), start=1):
+            try:
+                calls.append(json.loads(line))
+                _check_call(calls[-1])
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
+                raise RunFolderError(
+                    f"cannot read line {number} of {self._calls}: {error!r}; put it back as it was, or move the file "
+                    "elsewhere: it tells only how the runs were made"
+                ) from error
+        return calls
+
+
+def _check_place(run_id: str, place: Any) -> None:
+    """Raise an error unless a run's line in `study.json` has what it should have."""
+    strategy, capacity = place["strategy"], place["capacity"]
+    described = strategy is None or isinstance(strategy, str)
+    described = described or (isinstance(strategy, dict) and isinstance(strategy.get("name"), str))
+    if not (
+        all(isinstance(place[name], str) for name in ("agent", "env"))
+        and all(type(place[name]) is int for name in ("seed", "steps"))
+        and isinstance(place.get("variant", ""), str)
+        and described
+        and (capacity is None or type(capacity) is int)
+    ):
+        raise TypeError(f"the run {run_id} is not described as one")
+
+
+def _check_call(call: Any) -> None:
+    """Raise an error unless a line of `calls.jsonl` has what it should have."""
+    texts = [call[name] for name in ("command", "started", "where", "platform", "python")]
+    counts = [call["runs"][name] for name in ("done", "reused", "failed")]
+    versions = [text for pair in call["versions"].items() for text in pair]
+    whole = isinstance(call["seconds"], int | float) and all(type(count) is int for count in counts)
+    if not (whole and all(isinstance(text, str) for text in [*texts, *versions])):
+        raise TypeError("it does not describe a command")
 
 
 def _place(run: Run) -> dict[str, Any]:

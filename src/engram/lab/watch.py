@@ -66,6 +66,9 @@ class Watch:
             self.running[news.run.id] = news.run
             return
         self.running.pop(news.run.id, None)
+        if news.elsewhere:
+            self.console.print(f"{news.run.id} is waited for: another process is carrying it out", markup=False)
+            return
         if news.again:
             self.console.print(f"{news.run.id} failed and will be tried once more: {news.error}", markup=False)
             return

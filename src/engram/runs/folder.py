@@ -7,29 +7,54 @@ Times, versions and the machine go to `meta.json`.
 
 import json
 import platform
+import re
 import shlex
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
 from engram.agents import Agent
-from engram.agents.common.model_file import MALFORMED
-from engram.errors import EngramError, RunFolderError
-from engram.files.disk import list_files, remove, storage_errors, write_atomically
-from engram.files.lock import LOCK_FILES, FolderLock
+from engram.errors import (
+    EngramError,
+    RunFolderError,
+    StorageError,
+    UnusableRunError,
+)
+from engram.files.disk import (
+    ASIDE,
+    is_file,
+    is_folder,
+    list_files,
+    move_aside,
+    read_file,
+    read_json,
+    remove,
+    storage_errors,
+    write_atomically,
+)
+from engram.files.file_names import check_file_name
+from engram.files.lock import FolderLock
 from engram.runs.checkpoints import Checkpoints
-from engram.runs.log import ProgressLog
+from engram.runs.finished import check_agreement, is_result, result_of
+from engram.runs.log import ProgressLog, parse
+from engram.runs.restoring import REMEDY, restore
 from engram.runs.run import Run, run_from_json
 from engram.runs.safe_points import SafePoints
-from engram.training.events import Event, Step, mean_of
-from engram.version import __version__
+from engram.runs.versions import machine, versions_of
+from engram.training.events import Event, Step
 
-LAST_EVALUATIONS = 10  # a run's score is the mean of this many, as in the paper
+PRODUCTS = ("config.json", "progress.jsonl", "meta.json", "model.safetensors", "result.json")  # in order of writing
+NAME = r"(config\.json|progress\.jsonl|meta\.json|model\.safetensors|result\.json|(checkpoint|segment)-.*\.safetensors)"
+RUN_FILES = re.compile(NAME)
+LEFT_OVER = re.compile(rf"\.({NAME}|lock\.json)\.\d+\.part")  # of a process that was killed while it wrote a file
+CONFIG_REMEDY = (
+    "put it back as it was, or begin the run again: the command that it was made with and --start-over (in Python "
+    "start_over=True), which moves its files aside"
+)
+TRACEBACK = "traceback.txt"  # of an error that ended the run
+OWN_FILES = re.compile(rf"{NAME}|{TRACEBACK}|lock|lock\.json|{ASIDE}\d+|\..*\.part")
 
 
 @dataclass(frozen=True)
@@ -66,28 +91,42 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.model_file = path / "model.safetensors"
+        self.progress_file = path / "progress.jsonl"
         self._config = path / "config.json"
-        self._progress = path / "progress.jsonl"
         self._result = path / "result.json"
         self._meta = path / "meta.json"
+
+    @classmethod
+    def inside(cls, study: Path, run_id: str) -> Self:
+        """The folder of a run in a study's folder; a link or a file in its place is refused."""
+        path = study / check_file_name("a run's id", run_id)
+        is_folder(path)
+        return cls(path)
 
     @property
     def result(self) -> dict[str, Any] | None:
         """The content of `result.json`, or None while the run is not finished."""
-        try:
-            with storage_errors("read", self._result):
-                return dict(json.loads(self._result.read_text())) if self._result.exists() else None
-        except (ValueError, TypeError) as error:
-            raise RunFolderError(f"{self._result} cannot be read: {error!r}; delete it to run again") from error
+        result = self._read_json(self._result)
+        if result is not None and not is_result(result):
+            raise UnusableRunError(f"cannot read {self._result}: it is not the result of a run; {REMEDY}")
+        return result
 
     @property
     def config(self) -> dict[str, Any] | None:
         """The content of `config.json`, or None if there is none."""
+        return self._read_json(self._config, CONFIG_REMEDY)
+
+    def _read_json(self, path: Path, remedy: str = REMEDY) -> dict[str, Any] | None:
+        """A mapping from a JSON file, or None if there is none."""
         try:
-            with storage_errors("read", self._config):
-                return dict(json.loads(self._config.read_text())) if self._config.exists() else None
-        except (ValueError, TypeError) as error:
-            raise RunFolderError(f"{self._config} cannot be read: {error!r}") from error
+            content = read_json(path) if is_file(path) else None
+        except StorageError as error:
+            raise UnusableRunError(f"{error}; {remedy}") from error
+        except ValueError as error:
+            raise UnusableRunError(f"cannot read {path}: {error}; {remedy}") from error
+        if content is None or isinstance(content, dict):
+            return content
+        raise UnusableRunError(f"cannot read {path}: it should be a mapping, got {content!r:.80}; {remedy}")
 
     def run(self, given: Mapping[str, Any] | None = None) -> Run:
         """The run that the folder holds; what is not Engram's own has to be given."""
@@ -98,8 +137,8 @@ class RunFolder:
             return run_from_json(config, given)
         except EngramError:
             raise
-        except (ValueError, KeyError, TypeError) as error:
-            raise RunFolderError(f"{self._config} cannot be read: {error!r}") from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UnusableRunError(f"cannot read {self._config}: {error!r}; {CONFIG_REMEDY}") from error
 
     def foreign(self) -> dict[str, str]:
         """What the run was made with that is not Engram's own, by option, as its config notes it."""
@@ -112,36 +151,66 @@ class RunFolder:
         options = "".join(f" --{name} {shlex.quote(spec)}" for name, spec in foreign.items())
         return f"{words} {shlex.quote(str(self.path))}{options}"
 
+    def entries(self) -> Iterator[dict[str, Any]]:
+        """The episodes and evaluations logged so far, in order of time."""
+        return parse(read_file(self.progress_file), self.progress_file)
+
     def evaluations(self) -> Iterator[dict[str, Any]]:
         """The evaluations logged so far, in order of time."""
-        for line in self._progress.read_text().splitlines():
-            entry = json.loads(line)
-            if entry["event"] == "evaluation":
-                yield entry
+        return (entry for entry in self.entries() if entry["event"] == "evaluation")
 
     def claim(self, run: Run) -> None:
         """Write `config.json`, unless it is there; raise RunFolderError if it is another run's."""
         if not self._is_of(run):
             write_atomically(self._config, as_json(run.to_json()).encode())
 
-    def _is_of(self, run: Run) -> bool:
-        """Whether the folder holds this run already; raise RunFolderError if it holds anything else."""
+    def _is_of(self, run: Run, *, start_over: bool = False) -> bool:
+        """Whether the folder holds this run already; raise RunFolderError if it holds anything else.
+
+        A run whose config is missing or cannot be read is something else, unless it is to be started over.
+        """
         with storage_errors("read", self.path):
-            if self._config.exists():
-                theirs = self._config.read_text()
+            if self.path.exists() and not self.path.is_dir():
+                raise RunFolderError(f"{self.path} is a file; choose a folder with --out")
+            try:
+                theirs = self.config
+            except UnusableRunError:
+                if not start_over:
+                    raise
+                theirs = None
+            if theirs is not None:
                 if _describes(theirs, run):
                     return True
                 raise RunFolderError(
-                    f"{self.path} already holds another run ({_id_in(theirs)}; this one is {run.id}); "
-                    "choose another folder with --out"
+                    f"{self.path} already holds another run ({theirs.get('id', 'unknown')!s:.100}; this one is "
+                    f"{run.id}); choose another folder with --out"
                 )
-            if self.path.exists() and not self.path.is_dir():
-                raise RunFolderError(f"{self.path} is a file; choose a folder with --out")
-            if self.path.is_dir() and any(
-                file.suffix != ".part" and file.name not in LOCK_FILES for file in self.path.iterdir()
-            ):
-                raise RunFolderError(f"{self.path} holds files that are not a run; choose another folder with --out")
+            names = [path.name for path in self.path.iterdir()] if self.path.is_dir() else []
+        if any(not OWN_FILES.fullmatch(name) for name in names):
+            raise RunFolderError(f"{self.path} holds files that are not a run; choose another folder with --out")
+        if self._files() and not start_over:
+            raise UnusableRunError(
+                f"cannot find {self._config}, though the run's other files are there; {CONFIG_REMEDY}"
+            )
         return False
+
+    def _files(self) -> list[Path]:
+        """Everything of the run, its config last; or what lies in the place of it."""
+        with storage_errors("read", self.path):
+            if not self.path.is_dir():
+                return []
+        found = [path for path in list_files(self.path, "*") if RUN_FILES.fullmatch(path.name)]
+        return sorted(found, key=lambda path: path == self._config)
+
+    def start_over(self, run: Run, tell: Callable[[str], object]) -> None:
+        """Move everything of the run aside, so that it begins with its first step; nothing is deleted."""
+        self._is_of(run, start_over=True)
+        with FolderLock(self.path):
+            self._set_all_aside(tell)
+
+    def _set_all_aside(self, tell: Callable[[str], object]) -> None:
+        if files := self._files():
+            tell(f"what {self.path} held of the run is now in {move_aside(self.path, files)}")
 
     def record(
         self,
@@ -150,24 +219,29 @@ class RunFolder:
         callbacks: tuple[Callable[[Event], object], ...] = (),
         *,
         cadence: Cadence | None = None,
+        start_over: bool = False,
         tell: Callable[[str], object] = print,
     ) -> dict[str, Any]:
         """Run to the end, from the latest checkpoint if there is one; return the result.
 
-        Every episode and evaluation is logged. A signal to stop ends it with a checkpoint; see `SafePoints`.
+        Every episode and evaluation is logged. A signal to stop ends it with a checkpoint; see `SafePoints`. Files that
+        cannot be used end it with an `UnusableRunError`; with `start_over` everything is moved aside instead, and the
+        run begins with its first step.
         """
         started, clock = time.time(), time.monotonic()
-        self._is_of(run)  # or nothing is written to it, not even a lock
+        self._is_of(run, start_over=start_over)  # or nothing is written to it, not even a lock
         command = self.command("engram train --resume", run.foreign())
-        with FolderLock(self.path), SafePoints(agent, command) as safe:
+        with FolderLock(self.path) as lock, SafePoints(agent, command) as safe:
+            if start_over:
+                self._set_all_aside(tell)
             self.claim(run)
-            for left in list_files(self.path, ".*.part"):  # by a process that was killed
-                remove(left)
-            checkpoints, log = Checkpoints(self.path, run.id), ProgressLog(self._progress)
+            self._tidy_up()
+            checkpoints = Checkpoints(self.path, run.id, versions_of(run))
+            log = ProgressLog(self.progress_file, lock.check)
             if (result := self.result) is not None:
                 checkpoints.clear()
                 return result
-            position = self._restore(agent, checkpoints, log, tell)
+            position = restore(agent, checkpoints, log, tell)
             due = (cadence or Cadence.of(agent)).clock(agent.steps)
             with log:
                 log.open(position)
@@ -188,66 +262,61 @@ class RunFolder:
                         safe.between_steps = False
                 log.position()
             with safe.finishing():
-                result = _result(agent, log.scores)
+                result = result_of(agent, log.scores)
+                lock.check()
                 agent.save(self.model_file)
                 write_atomically(self._meta, as_json(_metadata(started, time.monotonic() - clock)).encode())
                 write_atomically(self._result, as_json(result).encode())
                 checkpoints.clear()
         return result
 
-    def _restore(
-        self, agent: Agent, checkpoints: Checkpoints, log: ProgressLog, tell: Callable[[str], object]
-    ) -> dict[str, Any] | None:
-        """Load the latest usable checkpoint into the agent; return the log's position in it."""
-        if not checkpoints:
-            return None
-        beginning = deepcopy(agent.state_dict())  # a state that does not fit may be half loaded before that shows
-        for checkpoint in checkpoints.load(tell):
-            if not log.holds(checkpoint.log):
-                tell(f"{self._progress} is not what it was at step {checkpoint.step:,}; trying the checkpoint before")
-                continue
+    def finished_files(self, run: Run) -> dict[str, bytes]:
+        """The files of this run, which is finished; raise RunFolderError unless they agree with each other."""
+        result = self.result
+        if result is None or not self._is_of(run):
+            raise RunFolderError(f"{self.path} holds no finished run of id {run.id}")
+        names = [name for name in PRODUCTS if name != self._meta.name or is_file(self._meta)]
+        files = {name: read_file(self.path / name) for name in names}
+        check_agreement(run, result, files[self.progress_file.name], self.path)
+        return files
+
+    def receive(self, run: Run, files: Mapping[str, bytes]) -> dict[str, Any] | None:
+        """Write the files of a run that was finished elsewhere, `result.json` last; return the result."""
+        self._is_of(run)
+        with FolderLock(self.path):
+            self.claim(run)
+            self._tidy_up()
+            if self.result is None:
+                log = ProgressLog(self.progress_file).content()
+                if not files[self.progress_file.name].startswith(log):
+                    move_aside(self.path, [self.progress_file])
+                for name in PRODUCTS[1:]:
+                    if name in files:
+                        write_atomically(self.path / name, files[name])
+            Checkpoints(self.path, run.id).clear()  # of the same run, when it was to take place here
+        return self.result
+
+    def _tidy_up(self) -> None:
+        """Delete what a killed process was writing; refuse anything else than files in the places of the run's."""
+        for path in list_files(self.path, ".*.part"):
+            if LEFT_OVER.fullmatch(path.name) and is_file(path):
+                remove(path)
+        for path in self._files():
             try:
-                agent.load_state_dict(checkpoint.state)
-            except (EngramError, *MALFORMED) as error:
-                tell(f"the checkpoint of step {checkpoint.step:,} cannot be used ({error}); trying the one before")
-                continue
-            tell(f"going on from step {checkpoint.step:,}")
-            return checkpoint.log
-        agent.load_state_dict(beginning)
-        tell("no checkpoint can be used; starting over from the first step")
-        return None
+                is_file(path)
+            except StorageError as error:
+                raise UnusableRunError(f"{error}; {REMEDY}") from error
 
 
-def _result(agent: Agent, scores: list[float]) -> dict[str, Any]:
-    last = scores[-LAST_EVALUATIONS:]
-    result: dict[str, Any] = {
-        "score": mean_of(last) if last else None,  # mean of the last ten evaluations
-        "evaluations": len(scores),
-        "steps": agent.steps,
-        "episodes": agent.loop.episode,
-    }
-    if agent.has_memory:
-        result["memory_size"] = agent.memory.size.tolist()  # type: ignore[attr-defined]
-    return result
-
-
-def _describes(config: str, run: Run) -> bool:
+def _describes(theirs: Mapping[str, Any], run: Run) -> bool:
     """Whether a config describes this run; it may lack settings that were added later and are at their defaults."""
-    ours = run.to_json()
+    ours, theirs = run.to_json(), dict(theirs)
     try:
-        theirs = json.loads(config)
         same_settings = theirs.pop("settings").items() <= ours.pop("settings").items()
         theirs.pop("foreign", None)  # where a class lies does not matter, only its source
         return bool(same_settings and theirs["id"] == run.id and theirs.items() <= ours.items())
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, AttributeError):
         return False
-
-
-def _id_in(config: str) -> str:
-    try:
-        return str(json.loads(config)["id"])
-    except (ValueError, KeyError, TypeError):
-        return "unknown"
 
 
 def _metadata(started: float, seconds: float) -> dict[str, Any]:
@@ -257,14 +326,6 @@ def _metadata(started: float, seconds: float) -> dict[str, Any]:
         "host": platform.node(),
         **machine(),
     }
-
-
-def machine() -> dict[str, Any]:
-    """The system, and the versions of what changes results."""
-    packages = ["gymnasium", "numba", "numpy", "safetensors"]
-    packages += [name for name in ("torch", "ale_py") if name in sys.modules]
-    versions = {"engram-rl": __version__} | {package: version(package) for package in packages}
-    return {"platform": platform.platform(), "python": platform.python_version(), "versions": versions}
 
 
 def as_json(data: dict[str, Any]) -> str:

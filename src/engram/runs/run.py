@@ -15,11 +15,13 @@ from engram.envs import EnvSource
 from engram.envs.make import resolved_options
 from engram.envs.names import short_name
 from engram.errors import InvalidInputError, RunFolderError
+from engram.files.file_names import as_file_name
 from engram.memory.strategies import get_strategy
 from engram.sources import is_ours, source_digest
 from engram.training.evaluation import with_evaluations
 from engram.training.events import Event
 
+NAME_BYTES = 40  # of a name in a run's id, which is the name of a folder
 EVALUATION = (  # the fields of a run that say how it is evaluated
     "evaluation_interval_steps",
     "evaluation_episodes",
@@ -76,9 +78,10 @@ class Run:
                 changed[field.name] = getattr(self, field.name)
         changed |= {"agent": self.agent.name} | self._agent_source()
         digest = hashlib.sha256(json.dumps(changed, sort_keys=True).encode()).hexdigest()[:6]
-        parts = [short_name(self.env).lower(), self.agent.name.lower()]
+        names = [short_name(self.env), self.agent.name]
         strategy, capacity = (getattr(self.settings, name, None) for name in ("strategy", "capacity"))
-        parts += [] if strategy is None else [get_strategy(strategy).name.lower()]
+        names += [] if strategy is None else [get_strategy(strategy).name]
+        parts = [as_file_name(name.lower(), NAME_BYTES) for name in names]
         parts += [] if capacity is None else [str(capacity)]
         return "-".join([*parts, f"s{self.settings.seed}", digest])
 

@@ -18,7 +18,7 @@ from engram.lab.pages.report_folder import write_figure
 from engram.lab.pages.score_tables import Block
 from engram.lab.pages.style import Look
 from engram.lab.pages.wording import steps_in_words
-from engram.runs.folder import LAST_EVALUATIONS
+from engram.runs.finished import LAST_EVALUATIONS
 from engram.typing import Array
 
 MEANS = f"Lines: mean over seeds; bands: {BAND}."

@@ -28,7 +28,7 @@ from engram.lab.pages.style import Look, baseline_looks, looks
 from engram.lab.pages.wording import evaluations_in_words, score_in_words
 from engram.lab.results import Results
 from engram.lab.verdicts import ClaimList, place_label
-from engram.runs.folder import LAST_EVALUATIONS
+from engram.runs.finished import LAST_EVALUATIONS
 
 FEW = 10  # missing runs, up to which they are named without being folded away
 

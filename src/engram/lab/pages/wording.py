@@ -5,7 +5,7 @@ from typing import Any
 
 from engram.agents import label_of
 from engram.envs.names import short_name
-from engram.runs.folder import LAST_EVALUATIONS
+from engram.runs.finished import LAST_EVALUATIONS
 from engram.runs.run import EVALUATION, Run
 
 

@@ -1,0 +1,79 @@
+"""Going on with a run: from its latest checkpoint that can be used, and without losing what cannot."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from engram.agents import Agent
+from engram.agents.common.model_file import MALFORMED
+from engram.errors import EngramError, NewerFormatError, StorageError, UnusableRunError
+from engram.files.disk import move_aside, write_atomically
+from engram.runs.checkpoints import Checkpoint, Checkpoints
+from engram.runs.log import ProgressLog
+from engram.runs.versions import changed_versions
+
+REMEDY = (
+    "put back what is missing or damaged, or begin the run again from its first step with --start-over "
+    "(in Python start_over=True), which moves its files aside"
+)
+BEFORE = "make it readable, or move it elsewhere to go on from the checkpoint before it; "
+
+
+def restore(
+    agent: Agent, checkpoints: Checkpoints, log: ProgressLog, tell: Callable[[str], object]
+) -> dict[str, Any] | None:
+    """Load the latest usable checkpoint into the agent; return the log's position in it, or None if there is none.
+
+    A damaged checkpoint, and those after it, are moved aside if an earlier one can be used. If none can, or if one
+    cannot be read for a reason that may pass, an `UnusableRunError` is raised, and nothing is changed.
+    """
+    paths = checkpoints.paths()
+    if not paths:
+        _keep_log(log, tell)
+        return None
+    beginning = deepcopy(agent.state_dict())  # a state that does not fit may be half loaded before that shows
+    refused: list[str] = []
+    for path in reversed(paths):
+        try:
+            checkpoint = _load(path, checkpoints, log)
+            agent.load_state_dict(checkpoint.state)
+        except StorageError as error:
+            raise UnusableRunError(f"{error}; {BEFORE}{REMEDY}") from error
+        except (NewerFormatError, MemoryError) as error:
+            raise UnusableRunError(f"cannot go on from {path}: {error or 'out of memory'}; {REMEDY}") from error
+        except (EngramError, *MALFORMED) as error:
+            refused.append(f"cannot go on from {path.name}: {error}")
+            tell(f"{refused[-1]}; trying the checkpoint before it")
+            continue
+        _set_later_aside(path, checkpoints, log, tell)
+        if (change := changed_versions(checkpoint.versions, checkpoints.versions)) is not None:
+            tell(f"the checkpoint was written with {change}: results may differ in their last bits from here on")
+        tell(f"going on from step {checkpoint.step:,}")
+        return checkpoint.log
+    agent.load_state_dict(beginning)
+    raise UnusableRunError(f"{'; '.join(refused)}; nothing was changed; {REMEDY}")
+
+
+def _load(path: Path, checkpoints: Checkpoints, log: ProgressLog) -> Checkpoint:
+    """A checkpoint whose part of the log is still there."""
+    checkpoint = checkpoints.load(path)
+    if not log.holds(checkpoint.log):
+        raise UnusableRunError(f"{log.path} is not what it was at step {checkpoint.step:,}")
+    return checkpoint
+
+
+def _set_later_aside(used: Path, checkpoints: Checkpoints, log: ProgressLog, tell: Callable[[str], object]) -> None:
+    """Move the checkpoints after the one that is used aside, with a copy of the log, which is about to be cut."""
+    content = log.content()
+    aside = checkpoints.set_aside_after(used)
+    if aside is not None:
+        write_atomically(aside / log.path.name, content)
+        tell(f"the checkpoints after it are now in {aside}, with the log as it was")
+
+
+def _keep_log(log: ProgressLog, tell: Callable[[str], object]) -> None:
+    """Move a log aside of which there is no checkpoint: the run begins with its first step, and a log of its own."""
+    if log.content():
+        aside = move_aside(log.path.parent, [log.path])
+        tell(f"there is no checkpoint, so the run starts from its first step; the log as it was is now in {aside}")
