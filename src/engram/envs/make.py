@@ -1,9 +1,11 @@
 """Environments from an id, a Gymnasium environment, or a function that makes one."""
 
 import json
+import re
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
+from math import isfinite
 from typing import Any
 
 import gymnasium
@@ -11,10 +13,11 @@ import numpy as np
 
 from engram import checks
 from engram.envs.atari import OPTIONS, AtariGame, is_game
-from engram.errors import InvalidInputError
+from engram.errors import EngramError, InvalidInputError
 
 Env = gymnasium.Env[Any, Any]
 EnvLike = str | Env | Callable[[], Env]
+OURS = "engram/"  # ids of environments that check each of their options
 
 
 class EnvSource:
@@ -103,9 +106,35 @@ def parse_id(name: str) -> tuple[str, dict[str, Any]]:
             )
         try:
             options[key] = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             options[key] = text
     return plain, options
+
+
+def imports_nothing(name: Any) -> bool:
+    """Whether an environment's id chooses no code to run, so that a file may name it.
+
+    It may be an id of letters, digits, `_`, `-`, `.` and `/`, which only a registered environment has, with options
+    that are, once decoded, numbers, true, false, null or plain words: no text that could be a module, a path or another
+    id. Engram's own environments check each option, so theirs may be any text.
+    """
+    if not isinstance(name, str):
+        return False
+    try:
+        plain, options = parse_id(name)
+    except InvalidInputError:
+        return False
+    ours = plain.startswith(OURS) or is_game(plain)
+    return bool(re.fullmatch(r"[\w./-]+", plain, re.ASCII)) and all(
+        is_plain(value, any_text=ours) for value in options.values()
+    )
+
+
+def is_plain(value: Any, *, any_text: bool) -> bool:
+    """Whether an option is a finite number, true, false, null or a word, or where allowed any text."""
+    if isinstance(value, str):
+        return any_text or re.fullmatch(r"[\w-]*", value, re.ASCII) is not None
+    return value is None or isinstance(value, bool | int) or (isinstance(value, float) and isfinite(value))
 
 
 def resolved_options(name: str) -> dict[str, Any]:
@@ -132,5 +161,7 @@ def make_by_id(name: str, *, render_mode: str | None = None) -> Env:
             f"unknown environment id {name!r}; {close}{'Otherwise ' if close else ''}register it "
             "(gymnasium.register), or pass the environment or a function that makes it from Python"
         ) from error
-    except (gymnasium.error.Error, ImportError, TypeError) as error:
+    except EngramError:
+        raise
+    except Exception as error:  # whatever an environment says to options that it cannot take
         raise InvalidInputError(f"cannot make environment {name!r}: {error}") from error
