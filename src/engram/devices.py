@@ -20,7 +20,7 @@ except ModuleNotFoundError as error:
 
 __all__ = ["check_weights", "find_device", "put", "torch"]
 
-LARGEST_WEIGHT = 1e9  # up or down, of a network that has not diverged
+LARGEST_WEIGHT = 1e6  # up or down, of a network that has not diverged
 
 
 def find_device(name: str) -> torch.device:

@@ -3,10 +3,7 @@
 import os
 from pathlib import Path
 
-from engram.errors import InvalidInputError
-
 MEMORY_INFO = Path("/proc/meminfo")
-GIB = 2**30
 
 
 def available_memory() -> int | None:
@@ -19,12 +16,3 @@ def available_memory() -> int | None:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
         return None
-
-
-def require_memory(needed: int, what: str, advice: str) -> None:
-    """Raise InvalidInputError, naming what would need it and what to do, unless so many bytes are available."""
-    available = available_memory()
-    if available is not None and needed > available:
-        raise InvalidInputError(
-            f"{what} needs {needed / GIB:,.1f} GiB of memory, and {available / GIB:.1f} GiB are available; {advice}"
-        )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram import machine
+from engram import checks
 from engram.errors import InvalidInputError
 from engram.files.arrays import split
 from engram.files.rows import Rows
@@ -143,12 +143,12 @@ def test_a_restored_buffer_continues_exactly(
 
 
 def test_too_little_memory_is_refused_before_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "available_memory", lambda: 3 * 2**30)
+    monkeypatch.setattr(checks, "available_memory", lambda: 3 * 2**30)
     make_observations((4, 84, 84), np.uint8, 300_000)
-    message = r"a replay of 1,000,000 observations needs 6\.8 GiB of memory, and 3\.0 GiB are .* smaller replay_size"
+    message = r"a replay of 1,000,000 observations takes 7\.3 GB, and 3\.2 GB of memory are .* smaller replay_size"
     with pytest.raises(InvalidInputError, match=message):
         make_observations((4, 84, 84), np.uint8, 1_000_000)
-    monkeypatch.setattr(machine, "available_memory", lambda: None)
+    monkeypatch.setattr(checks, "available_memory", lambda: None)
     make_observations((4, 84, 84), np.uint8, 1_000_000)
 
 

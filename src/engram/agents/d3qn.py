@@ -172,8 +172,9 @@ class D3QN(Agent):
         return q
 
     def check_parts(self) -> None:
-        """What the replay holds fits the loop and the environment's actions."""
+        """What the replay holds fits the loop and the environment's actions, and the network gives values."""
         self.replay.check_actions(self.spaces.actions)
+        self._values(self.example())
         if self.loop.length and not self.replay.in_episode:
             raise InvalidInputError("the replay's episode has ended, but the loop's has not")
         if self.replay.in_episode and not self.loop.begun:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from engram import checks
 from engram.agents.common.base import Agent
 from engram.agents.common.config import MOST_ENTRIES, EncoderConfig
 from engram.agents.common.front import Front
@@ -17,7 +18,6 @@ from engram.devices import find_device, torch
 from engram.envs import EnvLike
 from engram.errors import InvalidInputError
 from engram.hashing import state_of
-from engram.machine import require_memory
 from engram.memory import EpisodicMemory
 from engram.memory.strategies import Strategy, get_strategy
 from engram.networks import NETWORKS, Network, default_network, make_module
@@ -113,10 +113,10 @@ class NEC(Agent):
         """The network with its optimiser, the memory, the replay and the unfinished episode."""
         config, spaces = self.config, self.spaces
         neighbours = config.batch_size * min(config.neighbours, config.capacity)
-        require_memory(
+        checks.room(
             neighbours * (config.key_size + 4) * 16,
             f"a learning step with {config.neighbours:,} neighbours for each of {config.batch_size:,} states",
-            "choose a smaller batch_size, fewer neighbours or a smaller key_size",
+            lambda _: "choose a smaller batch_size, fewer neighbours or a smaller key_size",
         )
         self.device = find_device(config.device)
         rng = generator(self.seed, "encoder")
@@ -243,6 +243,7 @@ class NEC(Agent):
         """The unfinished episode fits the loop, the network and the replay."""
         self.recall.check(self.loop, has_best=True)
         self.replay.check_actions(self.spaces.actions)
+        self.recall.q_values(self.example())
         if self.replay.unfinished != self.unfinished.actions.tolist():
             raise InvalidInputError("the replay's unfinished episode is another one than the memory's")
 

@@ -50,7 +50,7 @@ class DCT(Encoder):
     name = "dct"
 
     def __post_init__(self) -> None:
-        self.size = checks.whole("size", self.size, 1, LARGEST_SIZE)
+        self.size = checks.at_least("size", self.size, 1, LARGEST_SIZE)
 
     def build(self, spaces: Spaces, generator: np.random.Generator) -> Self:
         """An encoder for images of this shape."""

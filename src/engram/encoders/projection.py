@@ -15,7 +15,6 @@ from engram.compiling import compiled
 from engram.encoders.base import Encoder
 from engram.errors import InvalidInputError
 from engram.frames import stacked_frames
-from engram.machine import require_memory
 from engram.parts import Spaces
 from engram.typing import Array, Floats
 
@@ -99,7 +98,7 @@ class Projection(Encoder):
     name = "projection"
 
     def __post_init__(self) -> None:
-        self.size = checks.whole("size", self.size, 1, LARGEST_SIZE)
+        self.size = checks.at_least("size", self.size, 1, LARGEST_SIZE)
 
     def build(self, spaces: Spaces, generator: np.random.Generator) -> Self:
         """An encoder for images of this shape, with weights drawn by the generator."""
@@ -119,8 +118,10 @@ class Projection(Encoder):
         pixels = int(np.prod(shape))
         self._pixels = pixels // self._frames  # of a frame
         self._padding = -self._pixels % WORD
-        require_memory(
-            6 * pixels * self.size, f"a projection of {pixels:,} pixels", "choose a smaller size of its keys"
+        checks.room(
+            6 * pixels * self.size,
+            f"a projection of {pixels:,} pixels to keys of {self.size:,} numbers",
+            lambda _: "choose a smaller size of keys (projection_size)",
         )
         weights = drawn_weights(pixels, self.size, generator)
         by_place = weights.reshape(self._frames, self._pixels, self.size).transpose(1, 0, 2)

@@ -25,7 +25,7 @@ class Scaled(Encoder):
     name = "scaled"
 
     def __post_init__(self) -> None:
-        self.steps = checks.whole("steps", self.steps, 1, 10**9)
+        self.steps = checks.at_least("steps", self.steps, 1, 10**9)
 
     def build(self, spaces: Spaces, generator: np.random.Generator) -> Self:
         """An encoder for vectors of this length, before its first observation."""

@@ -102,7 +102,7 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
 def _checked_option(name: str, value: Any) -> Any:
     if name == "repeat_action_probability":
         return checks.within(name, value, 0, 1)
-    return checks.whole(name, value, *LIMITS[name]) if name in LIMITS else checks.flag(name, value)
+    return checks.at_least(name, value, *LIMITS[name]) if name in LIMITS else checks.flag(name, value)
 
 
 def _emulator(game: str, options: dict[str, Any]) -> Any:

@@ -76,8 +76,8 @@ class Exploration(Part):
 
 def check_steps(start_steps: int, end_steps: int) -> None:
     """Raise InvalidInputError unless something can change between two steps of training."""
-    start = checks.whole("start_steps", start_steps, 0, checks.MOST_STEPS)
-    checks.whole("end_steps", end_steps, start, checks.MOST_STEPS)
+    start = checks.at_least("start_steps", start_steps, 0, checks.MOST_STEPS)
+    checks.at_least("end_steps", end_steps, start, checks.MOST_STEPS)
 
 
 def linear(step: int, initial: float, final: float, start_steps: int, end_steps: int) -> float:

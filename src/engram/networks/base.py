@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from engram import checks
 from engram.errors import InvalidInputError
-from engram.machine import require_memory
 from engram.parts import Part
 
 if TYPE_CHECKING:
@@ -76,4 +76,4 @@ def check_features(network: Network, module: Any, shape: tuple[int, ...], size: 
 
 def require_weights(count: int, setting: str) -> None:
     """Raise InvalidInputError, naming the setting, unless there is memory for so many weights and what learns them."""
-    require_memory(COPIES * 4 * count, f"a network with {count:,} weights", f"choose a smaller {setting}")
+    checks.room(COPIES * 4 * count, f"a network with {count:,} weights", lambda _: f"choose a smaller {setting}")

@@ -20,7 +20,7 @@ class MLP(Network):
     name = "mlp"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "hidden", checks.whole("hidden", self.hidden, 1, WIDEST))
+        object.__setattr__(self, "hidden", checks.at_least("hidden", self.hidden, 1, WIDEST))
 
     def make(self, shape: tuple[int, ...], size: int) -> "torch.nn.Module":
         """Two layers for vectors of this length."""

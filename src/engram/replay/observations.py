@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from engram import checks
 from engram.checks import MOST_STEPS
-from engram.envs.observed import is_usable
+from engram.envs.observed import LARGEST
 from engram.errors import InvalidInputError
 from engram.files.rows import Rows
 from engram.frames import stacked_frames
-from engram.machine import require_memory
 from engram.typing import Array, Longs
 
 BESIDES = 64  # bytes at most of what else is kept for each observation: numbers, action, reward
@@ -112,7 +112,8 @@ class PlainObservations(Observations):
 
     def check_valid(self) -> None:
         """Raise InvalidInputError unless the content is consistent."""
-        require(is_usable(self.get(self.numbers())), "observations are finite")
+        if self.dtype.kind == "f":
+            require(bool((np.abs(self.get(self.numbers())) <= LARGEST).all()), "observations are finite")
 
 
 class FrameObservations(Observations):
@@ -213,7 +214,7 @@ class FrameObservations(Observations):
 def allocate(shape: tuple[int, ...], dtype: np.dtype[Any], capacity: int) -> Array:
     """An array of zeros, or an error if there is not enough memory; the system hands it out as rows are written."""
     needed = prod(shape) * dtype.itemsize + capacity * BESIDES
-    require_memory(needed, f"a replay of {capacity:,} observations", "choose a smaller replay_size")
+    checks.room(needed, f"a replay of {capacity:,} observations", lambda _: "choose a smaller replay_size")
     return np.zeros(shape, dtype)
 
 

@@ -161,6 +161,11 @@ class Agent(ABC):
         """Observations that a user gave as an array of the environment's dtype, [B, …], if they can be used."""
         return as_batch(observations, self.spaces.observation_shape, self.spaces.observation_dtype)
 
+    def example(self) -> Array:
+        """The observation of the unfinished game, or zeros, as a batch of one."""
+        seen, spaces = self.loop.observation, self.spaces
+        return np.zeros((1, *spaces.observation_shape), spaces.observation_dtype) if seen is None else seen[None]
+
     # What a user calls ---------------------------------------------------------------------------------
 
     def learn(

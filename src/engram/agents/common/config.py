@@ -58,7 +58,7 @@ class AgentConfig:
     def check_whole(self, limits: Mapping[str, tuple[int, int]]) -> None:
         """Raise InvalidInputError unless these settings are whole numbers within limits; 10.0 becomes 10."""
         for name, (low, high) in limits.items():
-            object.__setattr__(self, name, checks.whole(name, getattr(self, name), low, high))
+            object.__setattr__(self, name, checks.at_least(name, getattr(self, name), low, high))
 
     def check_numbers(self, limits: Mapping[str, tuple[float, float]]) -> None:
         """Raise InvalidInputError unless these settings are numbers within limits; NumPy's become Python's."""
