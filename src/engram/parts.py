@@ -223,9 +223,12 @@ def make_from_options(kind: type[PartType], text: str, spec: str) -> PartType:
 
 def make(kind: type[PartType], options: dict[str, Any], spec: str) -> PartType:
     """A part with these options."""
-    for name in options:
-        if name not in option_types(kind):
+    known = option_types(kind)
+    for name, value in options.items():
+        if name not in known:
             raise InvalidInputError(f"{spec}: {unknown_option(kind, name)}")
+        if not may_be(value, known[name]):
+            raise InvalidInputError(f"{spec}: {name} must be {words_for(known[name])}, got {value!r:.100}")
     try:
         return kind(**options)
     except TypeError as error:  # an option that must be given and was not
@@ -251,7 +254,7 @@ def _option_types(whole: Any) -> dict[str, Any]:
 
 def parse_value(text: str, hint: Any, what: str) -> Any:
     """A value of the type that an option asks for, from text."""
-    choices = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    choices = choices_of(hint)
     if NoneType in choices and text.lower() == "none":
         return None
     for kind in choices:
@@ -266,8 +269,33 @@ def parse_value(text: str, hint: Any, what: str) -> Any:
                 continue
         if kind is str:
             return text
-    expected = " or ".join(getattr(kind, "__name__", str(kind)) for kind in choices)
-    raise InvalidInputError(f"{what} must be {expected}, got {text!r}")
+    raise InvalidInputError(f"{what} must be {words_for(hint)}, got {text!r}")
+
+
+def choices_of(hint: Any) -> tuple[Any, ...]:
+    """The types of which an option may be one."""
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def words_for(hint: Any) -> str:
+    """What an option must be, in words."""
+    return " or ".join(getattr(kind, "__name__", str(kind)) for kind in choices_of(hint))
+
+
+def may_be(value: Any, hint: Any) -> bool:
+    """Whether a value is of the type that an option asks for, as far as the type is a plain one."""
+    for kind in choices_of(hint):
+        if get_origin(kind) is Literal:
+            right = isinstance(value, str) and value in get_args(kind)
+        elif kind in (int, float):
+            right = isinstance(value, (int, kind)) and not isinstance(value, bool)
+        elif kind in (bool, str, NoneType):
+            right = isinstance(value, kind)
+        else:
+            right = True
+        if right:
+            return True
+    return False
 
 
 def default_of(option: Field[Any]) -> Any:

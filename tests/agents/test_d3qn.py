@@ -330,7 +330,7 @@ def test_images_are_stored_as_frames_learned_from_and_resumed(tmp_path: Path) ->
         ({"epsilon_anneal_end_steps": 0}, "epsilon_anneal_end_steps must be at least 1"),
         ({"device": "gpu"}, "device must be one of"),
         ({"duelling": True}, "did you mean 'dueling'"),
-        ({"replay_size": 10**12}, "a replay of .* needs .* GiB of memory.*smaller replay_size"),
+        ({"replay_size": 10**12}, "a replay of .* takes .* memory are available.*smaller replay_size"),
     ],
 )
 def test_bad_settings_are_refused_before_any_work(settings: dict[str, Any], message: str) -> None:

@@ -316,7 +316,7 @@ def test_what_is_not_finite_is_named_with_its_step(bad: float) -> None:
             observation, _, terminated, truncated, info = super().step(action)
             return observation, bad if self.cell == 3 else 0.0, terminated, truncated, info
 
-    with pytest.raises(InvalidInputError, match=r"observation with NaN or infinity at step \d+"):
+    with pytest.raises(InvalidInputError, match=r"environment gave at step \d+ must be finite, got NaN"):
         MFEC(BadObservation, capacity=5).learn(500)
     with pytest.raises(InvalidInputError, match=r"reward (nan|inf) at step \d+"):
         MFEC(BadReward, capacity=5).learn(500)
@@ -329,7 +329,7 @@ def test_observations_of_another_shape_are_refused() -> None:
 
     with pytest.raises(InvalidInputError, match=r"shape \(2,\) at step \d+"):
         MFEC(Growing, capacity=5).learn(500)
-    with pytest.raises(InvalidInputError, match=r"observation must have shape \(4,\)"):
+    with pytest.raises(InvalidInputError, match=r"observations must have shape \(batch, 4\), got \(3,\)"):
         MFEC("CartPole-v1", capacity=5).predict(np.zeros(3))
 
 

@@ -76,7 +76,7 @@ def test_a_network_of_ones_own_learns_and_resumes_exactly(kind: Any, tmp_path: P
 
 
 def test_networks_that_cannot_be_used_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"must give \[batch, 64\], gave \[1, 65\]"):
+    with pytest.raises(InvalidInputError, match=r"must give float32 \[batch, 64\], gave \[1, 65\]"):
         NEC("CartPole-v1", network=Wrong())
     with pytest.raises(InvalidInputError, match="has buffers, as batch normalisation does"):
         D3QN("CartPole-v1", network=Wrong("buffers"))

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engram import checks
 from engram.errors import InvalidInputError
 from engram.files.arrays import split
 from engram.files.rows import Rows
-from engram.replay import observations as module
 from engram.replay.observations import (
     FrameObservations,
     Observations,
@@ -143,12 +143,12 @@ def test_a_restored_buffer_continues_exactly(
 
 
 def test_too_little_memory_is_refused_before_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "available_memory", lambda: 3 * 2**30)
+    monkeypatch.setattr(checks, "available_memory", lambda: 3 * 2**30)
     make_observations((4, 84, 84), np.uint8, 300_000)
-    message = r"a replay of 1,000,000 observations needs 6\.8 GiB of memory, and 3\.0 GiB are .* smaller replay_size"
+    message = r"a replay of 1,000,000 observations takes 7\.3 GB, and 3\.2 GB of memory are .* smaller replay_size"
     with pytest.raises(InvalidInputError, match=message):
         make_observations((4, 84, 84), np.uint8, 1_000_000)
-    monkeypatch.setattr(module, "available_memory", lambda: None)
+    monkeypatch.setattr(checks, "available_memory", lambda: None)
     make_observations((4, 84, 84), np.uint8, 1_000_000)
 
 
@@ -157,8 +157,14 @@ def test_too_little_memory_is_refused_before_it_is_used(monkeypatch: pytest.Monk
     [
         ({"frames": Rows(8, np.zeros((9, 5, 5), np.uint8))}, "frames have shape"),
         ({"newest": 2}, "no more is stored than was added"),
-        ({"frames": Rows(4, np.zeros((7, 2, 3), np.uint8))}, "no more frames are stored than were added"),
-        ({"frames": Rows(100, np.zeros((7, 2, 3), np.uint8))}, "every observation has its frames"),
+        (
+            {"frames": Rows(4, np.zeros((7, 2, 3), np.uint8))},
+            "frames of every observation are stored, and no others",
+        ),
+        (
+            {"frames": Rows(100, np.zeros((7, 2, 3), np.uint8))},
+            "frames of every observation are stored, and no others",
+        ),
         ({"last": np.array([2, 4, 5, 6, 7])}, "each adds none, one or all of its frames"),
         ({"last": np.array([2, 3, 4, 5, 5])}, "the newest observation has the newest frame"),
     ],
@@ -175,8 +181,8 @@ def test_damaged_frames_are_refused(change: dict[str, Any], message: str) -> Non
     ("change", "message"),
     [
         ({"observations": Rows(3, np.zeros((3, 5)))}, "observations have shape"),
-        ({"newest": 1}, "no more is stored than was added"),
-        ({"observations": Rows(3, np.full((3, 4), np.nan))}, "observations are finite"),
+        ({"newest": 1}, "the last row is the newest observation"),
+        ({"observations": Rows(3, np.full((3, 4), np.nan, np.float32))}, "observations are finite"),
     ],
 )
 def test_damaged_vectors_are_refused(change: dict[str, Any], message: str) -> None:

@@ -5,17 +5,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from engram import checks
 from engram.agents.common.base import Agent
-from engram.agents.common.config import EncoderConfig
+from engram.agents.common.config import MOST_ENTRIES, EncoderConfig
 from engram.agents.common.front import Front
 from engram.agents.common.q_network import QNetwork
-from engram.agents.common.rmsprop import RMSprop, check_rmsprop
+from engram.agents.common.rmsprop import RMSPROP_LIMITS, RMSprop
 from engram.agents.common.settings import takes
+from engram.checks import MOST_STEPS
 from engram.devices import find_device, torch
 from engram.envs import EnvLike
+from engram.envs.observed import is_usable
+from engram.errors import InvalidInputError
 from engram.exploration import View
 from engram.networks import NETWORKS, Network, default_network
+from engram.networks.base import WIDEST
 from engram.randomness import generator
 from engram.replay.transitions import Batch, TransitionReplay
 from engram.typing import Array, Floats
@@ -45,18 +48,11 @@ class D3QNConfig(EncoderConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in (
-            "replay_size",
-            "batch_size",
-            "learning_interval_steps",
-            "target_update_steps",
-            "feature_size",
-        ):
-            checks.at_least(name, getattr(self, name), 1)
-        check_rmsprop(self)
-        if self.reward_clip is not None:
-            checks.within("reward_clip", self.reward_clip, 0, np.inf)
-        checks.at_least("learning_start_steps", self.learning_start_steps, 0)
+        self.check_whole(
+            dict.fromkeys(("replay_size", "learning_interval_steps", "target_update_steps"), (1, MOST_STEPS))
+            | {"batch_size": (1, MOST_ENTRIES), "feature_size": (1, WIDEST), "learning_start_steps": (0, MOST_STEPS)}
+        )
+        self.check_numbers(RMSPROP_LIMITS | ({} if self.reward_clip is None else {"reward_clip": (0, np.inf)}))
 
 
 class D3QN(Agent):
@@ -112,7 +108,7 @@ class D3QN(Agent):
         self.replay_rng = generator(self.seed, "replay")
         self._action = 0  # the last one taken
         self._view = View(
-            spaces.actions, q_values=lambda observation: self.q_values(observation[None])[0], ties=config.ties
+            spaces.actions, q_values=lambda observation: self._values(observation[None])[0], ties=config.ties
         )
 
     def act(self, observation: Array, step: int) -> int:
@@ -120,7 +116,7 @@ class D3QN(Agent):
         self.front.update(observation)
         if not self.replay.in_episode:
             self.replay.begin(observation)
-        self._action = self.exploration.choose(step, self.policy_rng, self._view.at(observation))
+        self._action = self.choose(step, self._view.at(observation))
         return self._action
 
     def observe(self, reward: float, observation: Array, terminated: bool, truncated: bool) -> None:
@@ -134,11 +130,6 @@ class D3QN(Agent):
             self.learn_from(self.replay.sample(self.replay_rng, config.batch_size))
         if step % config.target_update_steps == 0:
             self.target.copy(self.online)
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Restore what `state_dict` gave, with the action that the environment is yet to carry out."""
-        super().load_state_dict(state)
-        self._action = self.loop.pending or 0
 
     def learn_from(self, batch: Batch) -> None:
         """One step of RMSprop on the Huber loss between Q(s, a) and the targets, summed over the batch.
@@ -168,9 +159,31 @@ class D3QN(Agent):
 
     def q_values(self, observations: Array) -> Floats:
         """Q of every action for a batch of observations; 0 before the encoder in front has settled."""
+        with self.lock:
+            return self._values(self.batch(observations))
+
+    def _values(self, observations: Array) -> Floats:
+        """Q of every action for observations that were checked."""
         if not self.front.settled:
             return np.zeros((len(observations), self.spaces.actions), np.float32)
-        return self.online(observations)
+        q = self.online(observations)
+        if not is_usable(q):
+            raise InvalidInputError("the network gives values that are not finite; choose a smaller learning_rate")
+        return q
+
+    def check_parts(self) -> None:
+        """What the replay holds fits the loop and the environment's actions, and the network gives values."""
+        self.replay.check_actions(self.spaces.actions)
+        self._values(self.example())
+        if self.loop.length and not self.replay.in_episode:
+            raise InvalidInputError("the replay's episode has ended, but the loop's has not")
+        if self.replay.in_episode and not self.loop.begun:
+            raise InvalidInputError("the replay's episode is unfinished, but the loop's has ended")
+
+    def _load_state(self, state: dict[str, Any]) -> None:
+        """Restore what `state_dict` gave, and the action of a step that was begun."""
+        super()._load_state(state)
+        self._action = self.loop.chosen or 0
 
     def forget_episode(self) -> None:
         """Break off the episode; the steps it has taken stay in the replay."""

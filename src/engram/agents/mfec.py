@@ -1,19 +1,19 @@
 """Model-free episodic control (Blundell et al. 2016): act by the best returns that similar states have seen."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from engram import checks
 from engram.agents.common.base import Agent
-from engram.agents.common.config import EncoderConfig
+from engram.agents.common.config import MOST_ENTRIES, EncoderConfig
 from engram.agents.common.recall import Recall
 from engram.agents.common.settings import takes
 from engram.encoders import ENCODERS, Encoder
 from engram.encoders.base import build_encoder
 from engram.encoders.identity import Identity
-from engram.encoders.projection import Projection
+from engram.encoders.projection import LARGEST_SIZE, Projection
 from engram.envs import EnvLike
 from engram.hashing import state_of
 from engram.memory import EpisodicMemory
@@ -40,8 +40,10 @@ class MFECConfig(EncoderConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_merging(self.merging, get_strategy(self.strategy))
-        for name in ("capacity", "neighbours", "projection_size"):
-            checks.at_least(name, getattr(self, name), 1)
+        self.check_whole(
+            {"capacity": (1, MOST_ENTRIES), "neighbours": (1, MOST_ENTRIES), "projection_size": (1, LARGEST_SIZE)}
+        )
+        self.check_numbers({"delta": (1e-12, 1e12)})
 
     def chosen_encoder(self, shape: tuple[int, ...]) -> Encoder:
         """The encoder: the one that was chosen, or the paper's for observations of this shape."""
@@ -94,7 +96,7 @@ class MFEC(Agent):
     def act(self, observation: Array, step: int) -> int:
         """Choose an action by the exploration; the memory is read only if it asks for values."""
         keys = self.recall.see(observation)  # [1, key_size]
-        action = self.exploration.choose(step, self.policy_rng, self.recall.view.at(keys))
+        action = self.choose(step, self.recall.view.at(keys))
         self.unfinished.add(keys[0], step if self.config.duplicates else state_of(observation), action)
         return action
 
@@ -106,11 +108,13 @@ class MFEC(Agent):
 
     def q_values(self, observations: Array) -> Floats:
         """Q of every action for a batch of observations; touches nothing."""
-        return self.recall.q_values(observations)
+        with self.lock:
+            return self.recall.q_values(self.batch(observations))
 
     def distances(self, observations: Array) -> Floats:
         """Squared distance to the nearest entry of each action's table, for a batch of observations."""
-        return self.recall.distances(observations)
+        with self.lock:
+            return self.recall.distances(self.batch(observations))
 
     @classmethod
     def widths(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:
@@ -124,7 +128,7 @@ class MFEC(Agent):
         self.recall.check(self.loop)
 
 
-def discounted_returns(rewards: list[float], discount: float) -> Floats:
+def discounted_returns(rewards: Sequence[float], discount: float) -> Floats:
     """Rₜ = rₜ₊₁ + λ Rₜ₊₁ for every step of an episode that ended."""
     returns = np.empty(len(rewards), np.float32)
     following = 0.0

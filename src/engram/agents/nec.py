@@ -7,18 +7,21 @@ import numpy as np
 
 from engram import checks
 from engram.agents.common.base import Agent
-from engram.agents.common.config import EncoderConfig
+from engram.agents.common.config import MOST_ENTRIES, EncoderConfig
 from engram.agents.common.front import Front
 from engram.agents.common.key_network import KeyNetwork
 from engram.agents.common.recall import Recall
-from engram.agents.common.rmsprop import RMSprop, check_rmsprop
+from engram.agents.common.rmsprop import RMSPROP_LIMITS, RMSprop, check_gradients
 from engram.agents.common.settings import takes
+from engram.checks import MOST_STEPS
 from engram.devices import find_device, torch
 from engram.envs import EnvLike
+from engram.errors import InvalidInputError
 from engram.hashing import state_of
 from engram.memory import EpisodicMemory
 from engram.memory.strategies import Strategy, get_strategy
 from engram.networks import NETWORKS, Network, default_network, make_module
+from engram.networks.base import WIDEST
 from engram.randomness import generator
 from engram.replay.returns import ReturnBatch, ReturnReplay
 from engram.typing import Array, Doubles, Floats
@@ -49,19 +52,12 @@ class NECConfig(EncoderConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         get_strategy(self.strategy)
-        for name in (
-            "capacity",
-            "neighbours",
-            "return_steps",
-            "key_size",
-            "replay_size",
-            "batch_size",
-            "learning_interval_steps",
-        ):
-            checks.at_least(name, getattr(self, name), 1)
-        checks.within("memory_step", self.memory_step, 1e-9, 1)
-        check_rmsprop(self)
-        checks.at_least("learning_start_steps", self.learning_start_steps, 0)
+        self.check_whole(
+            dict.fromkeys(("capacity", "neighbours", "batch_size"), (1, MOST_ENTRIES))
+            | dict.fromkeys(("replay_size", "return_steps", "learning_interval_steps"), (1, MOST_STEPS))
+            | {"key_size": (1, WIDEST), "learning_start_steps": (0, MOST_STEPS)}
+        )
+        self.check_numbers({"delta": (1e-12, 1e12), "memory_step": (1e-9, 1)} | RMSPROP_LIMITS)
 
 
 def n_step_returns(rewards: Doubles, best: Doubles, n: int, discount: float) -> Floats:
@@ -116,6 +112,12 @@ class NEC(Agent):
     def build(self) -> None:
         """The network with its optimiser, the memory, the replay and the unfinished episode."""
         config, spaces = self.config, self.spaces
+        neighbours = config.batch_size * min(config.neighbours, config.capacity)
+        checks.room(
+            neighbours * (config.key_size + 4) * 16,
+            f"a learning step with {config.neighbours:,} neighbours for each of {config.batch_size:,} states",
+            lambda _: "choose a smaller batch_size, fewer neighbours or a smaller key_size",
+        )
         self.device = find_device(config.device)
         rng = generator(self.seed, "encoder")
         front = Front(config, spaces, rng)
@@ -155,7 +157,7 @@ class NEC(Agent):
         keys = self.recall.see(observation)  # [1, key_size]
         view = self.recall.view.at(keys)
         best = float(view.q_values().max())
-        action = self.exploration.choose(step, self.policy_rng, view)
+        action = self.choose(step, view)
         self.unfinished.add(keys[0], state_of(observation), action)
         self.unfinished.best.append(best)
         self.replay.add(observation, action)
@@ -205,6 +207,7 @@ class NEC(Agent):
         *gradients, key_gradient, value_gradient = torch.autograd.grad(
             loss, [*self.optimiser.parameters, entry_keys, entry_values]
         )
+        check_gradients([key_gradient, value_gradient])
         self.optimiser.step(gradients)
         real = unique >= 0
         gradient = torch.cat([key_gradient, value_gradient[:, None]], 1).cpu().numpy()[real]
@@ -223,11 +226,13 @@ class NEC(Agent):
 
     def q_values(self, observations: Array) -> Floats:
         """Q of every action for a batch of observations; touches nothing."""
-        return self.recall.q_values(observations)
+        with self.lock:
+            return self.recall.q_values(self.batch(observations))
 
     def distances(self, observations: Array) -> Floats:
         """Squared distance to the nearest entry of each action's table, for a batch of observations."""
-        return self.recall.distances(observations)
+        with self.lock:
+            return self.recall.distances(self.batch(observations))
 
     @classmethod
     def widths(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:
@@ -235,11 +240,15 @@ class NEC(Agent):
         return {"memory/keys": settings["key_size"]}
 
     def check_parts(self) -> None:
-        """The unfinished episode fits the loop and the network."""
+        """The unfinished episode fits the loop, the network and the replay."""
         self.recall.check(self.loop, has_best=True)
+        self.replay.check_actions(self.spaces.actions)
+        self.recall.q_values(self.example())
+        if self.replay.unfinished != self.unfinished.actions.tolist():
+            raise InvalidInputError("the replay's unfinished episode is another one than the memory's")
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def _load_state(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` gave; keys of the unfinished episode go back to the device."""
-        super().load_state_dict(state)
+        super()._load_state(state)
         if self.device.type != "cpu" and self.network.settled:
-            self.unfinished.keys = [torch.from_numpy(key).to(self.device) for key in self.unfinished.keys]
+            self.unfinished.replace_keys(torch.from_numpy(self.unfinished.keys).to(self.device))

@@ -1,5 +1,6 @@
 """What an encoder is: it turns observations into keys, always the same key for the same observation."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,9 +39,37 @@ def build_encoder(recipe: Encoder, spaces: Spaces, generator: np.random.Generato
     """An agent's own encoder, if what was built is one that can be used."""
     built: Any = recipe.build(spaces, generator)
     size = getattr(built, "key_size", None)
-    if not isinstance(built, Encoder) or not isinstance(size, int | np.integer) or size < 1:
+    if not isinstance(built, Encoder) or not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 1:
         raise InvalidInputError(
             f"build of the encoder {recipe.name!r} must return an encoder with key_size set to 1 or more, "
             f"got {built!r} with key_size {size!r}"
         )
     return built
+
+
+class CheckedEncoder:
+    """An encoder of the user's own, whose keys are checked each time: it is called as the encoder itself is."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+
+    def __call__(self, observations: Array) -> Any:
+        """[B, …] → [B, *shape] float32; InvalidInputError, naming the encoder, for anything else."""
+        given, expected = self._encoder(observations), (len(observations), *self._encoder.shape)
+        found, dtype = tuple(getattr(given, "shape", ())), getattr(given, "dtype", type(given).__name__)
+        if (
+            not isinstance(given, np.ndarray)
+            or found != expected
+            or dtype != np.float32
+            or not np.isfinite(given).all()
+        ):
+            raise InvalidInputError(
+                f"the encoder {self._encoder.name!r} must give finite float32 of shape {list(expected)} for "
+                f"{len(observations)} observations, gave {dtype} of shape {list(found)}: {given!s:.100}"
+            )
+        return np.require(given, np.float32, ("C", "W"))
+
+
+def checked(encoder: Encoder) -> Callable[[Array], Any]:
+    """What to call for keys: a built-in encoder itself, one of the user's own with a check of what it gives."""
+    return encoder if encoder.is_built_in else CheckedEncoder(encoder)

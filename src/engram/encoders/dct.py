@@ -17,6 +17,7 @@ from engram.parts import Spaces
 from engram.typing import Array, Floats, Ints
 
 STEPS = 4096  # of a cosine, from 0 to 1
+LARGEST_SIZE = 512  # frequencies along each side
 LARGEST_SIDE = 2**31 // (255 * STEPS) - 1  # pixels whose products 32 bits can sum
 
 
@@ -49,7 +50,7 @@ class DCT(Encoder):
     name = "dct"
 
     def __post_init__(self) -> None:
-        checks.at_least("size", self.size, 1)
+        self.size = checks.at_least("size", self.size, 1, LARGEST_SIZE)
 
     def build(self, spaces: Spaces, generator: np.random.Generator) -> Self:
         """An encoder for images of this shape."""
@@ -74,7 +75,7 @@ class DCT(Encoder):
 
     def __call__(self, observations: Array) -> Floats:
         """[B, …] bytes → [B, key_size]."""
-        frames = np.ascontiguousarray(observations).reshape(-1, *self._frame)
+        frames = np.require(observations, np.uint8, ("C", "W")).reshape(-1, *self._frame)
         keys = np.empty((len(frames), self.size**2), np.float32)
         transform(frames, self._rows, self._columns, 1 / (255 * STEPS**2), keys)
         return keys.reshape(len(observations), self.key_size)

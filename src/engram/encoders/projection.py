@@ -23,6 +23,8 @@ LARGEST_WEIGHT = 2**14  # eight standard deviations; what is further out is cut 
 FLUSH_PIXELS = 2**31 // (255 * LARGEST_WEIGHT) - 1  # whose products 32 bits can sum
 MOST_REMEMBERED = 32  # rows of a batch whose last frames are kept: 45 kB each for Atari
 WORD = 8  # bytes that are compared at once
+LARGEST_SIZE = 4096  # numbers in a key
+DRAWN = 2**20  # weights that are drawn at once
 
 
 @compiled
@@ -96,7 +98,7 @@ class Projection(Encoder):
     name = "projection"
 
     def __post_init__(self) -> None:
-        checks.at_least("size", self.size, 1)
+        self.size = checks.at_least("size", self.size, 1, LARGEST_SIZE)
 
     def build(self, spaces: Spaces, generator: np.random.Generator) -> Self:
         """An encoder for images of this shape, with weights drawn by the generator."""
@@ -116,8 +118,12 @@ class Projection(Encoder):
         pixels = int(np.prod(shape))
         self._pixels = pixels // self._frames  # of a frame
         self._padding = -self._pixels % WORD
-        drawn = np.rint(generator.standard_normal((pixels, self.size)) * SCALE)
-        weights = np.clip(drawn, -LARGEST_WEIGHT, LARGEST_WEIGHT).astype(np.int16)
+        checks.room(
+            6 * pixels * self.size,
+            f"a projection of {pixels:,} pixels to keys of {self.size:,} numbers",
+            lambda _: "choose a smaller size of keys (projection_size)",
+        )
+        weights = drawn_weights(pixels, self.size, generator)
         by_place = weights.reshape(self._frames, self._pixels, self.size).transpose(1, 0, 2)
         padded = np.pad(by_place, ((0, self._padding), (0, 0), (0, 0)))
         self._weights = np.ascontiguousarray(padded).reshape(-1, self._frames * self.size)  # [pixels, frames · keys]
@@ -139,7 +145,17 @@ class Projection(Encoder):
         if count > len(self._seen):
             more = ((0, count - len(self._seen)), (0, 0), (0, 0))
             self._seen, self._sums = np.pad(self._seen, more), np.pad(self._sums, more)
-        stacks = np.ascontiguousarray(observations).reshape(count, self._frames, self._pixels)
+        stacks = np.require(observations, np.uint8, ("C", "W")).reshape(count, self._frames, self._pixels)
         if self._padding:
             stacks = np.pad(stacks, ((0, 0), (0, 0), (0, self._padding)))
         project(stacks, self._weights, self._seen, self._sums, keys, self._scale)
+
+
+def drawn_weights(pixels: int, size: int, generator: np.random.Generator) -> Array:
+    """N(0, 1) in steps of 1/2048, [pixels, size], drawn in pieces so that it takes little more memory than it gives."""
+    weights = np.empty((pixels, size), np.int16)
+    for begin in range(0, pixels, max(1, DRAWN // size)):
+        part = weights[begin : begin + max(1, DRAWN // size)]
+        drawn = np.rint(generator.standard_normal(part.shape) * SCALE)
+        part[:] = np.clip(drawn, -LARGEST_WEIGHT, LARGEST_WEIGHT)
+    return weights

@@ -7,6 +7,7 @@ import numpy as np
 
 from engram import checks
 from engram.encoders.base import Encoder
+from engram.envs.observed import LARGEST
 from engram.errors import InvalidInputError
 from engram.parts import Spaces
 from engram.typing import Array, Doubles, Floats
@@ -24,7 +25,7 @@ class Scaled(Encoder):
     name = "scaled"
 
     def __post_init__(self) -> None:
-        checks.at_least("steps", self.steps, 1)
+        self.steps = checks.at_least("steps", self.steps, 1, 10**9)
 
     def build(self, spaces: Spaces, generator: np.random.Generator) -> Self:
         """An encoder for vectors of this length, before its first observation."""
@@ -68,6 +69,7 @@ class Scaled(Encoder):
         right = all(array.shape == (self.key_size,) and array.dtype == np.float64 for array in (mean, squares))
         if not (right and type(count) is int and 0 <= count <= self.steps):
             raise InvalidInputError(f"the scaled encoder must have counted 0 to {self.steps} vectors, got {state}")
-        if not (np.isfinite(mean).all() and np.isfinite(squares).all() and (squares >= 0).all()):
-            raise InvalidInputError("the scaled encoder's means must be finite and its squares not negative")
+        inside = (np.abs(mean) <= LARGEST).all() and ((squares >= 0) & (squares <= count * (2 * LARGEST) ** 2)).all()
+        if not inside or (count == 0 and mean.any()):
+            raise InvalidInputError("the scaled encoder's means and squares must be those of vectors of float32")
         self._set(count, mean, squares)

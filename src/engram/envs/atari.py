@@ -1,12 +1,14 @@
 """Atari games with the paper's preprocessing, which ale-py does inside the emulator."""
 
 import re
+from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
 import gymnasium
 import numpy as np
 
+from engram import checks
 from engram.errors import InvalidInputError, MissingExtraError
 from engram.typing import Array
 
@@ -30,6 +32,13 @@ OPTIONS: dict[str, Any] = {  # with the paper's values
     "clip_rewards": False,  # replace rewards by their signs
     "life_loss_ends_episode": True,  # in training; the game itself continues
 }
+LIMITS = {  # lowest and highest value of the options that are whole numbers
+    "frame_skip": (1, 1_000),
+    "stacked_frames": (1, 64),
+    "screen_size": (1, 512),  # the emulator's own screen has 210 × 160 pixels
+    "noop_max": (0, 10_000),
+    "max_frames": (1, 10**9),
+}
 
 
 class AtariGame(gymnasium.Env[Array, np.int64]):
@@ -47,10 +56,7 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
     metadata = {"render_modes": ["rgb_array"], "render_fps": 15}  # noqa: RUF012 (Gymnasium's interface)
 
     def __init__(self, game: str, *, render_mode: str | None = None, **options: Any) -> None:
-        for name in options:
-            if name not in OPTIONS:
-                raise InvalidInputError(f"an Atari game has no option {name!r}; its options are {', '.join(OPTIONS)}")
-        self.options = {**OPTIONS, **options}
+        self.options = checked_options(options)
         self.render_mode = render_mode
         self._games = _emulator(game, self.options)
         self.observation_space = self._games.single_observation_space
@@ -83,6 +89,20 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
     def close(self) -> None:
         """Close the emulator."""
         self._games.close()
+
+
+def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """All options of a game, those not given at the paper's values; InvalidInputError for one that cannot be."""
+    for name in options:
+        if name not in OPTIONS:
+            raise InvalidInputError(f"an Atari game has no option {name!r}; its options are {', '.join(OPTIONS)}")
+    return {name: _checked_option(name, options.get(name, usual)) for name, usual in OPTIONS.items()}
+
+
+def _checked_option(name: str, value: Any) -> Any:
+    if name == "repeat_action_probability":
+        return checks.within(name, value, 0, 1)
+    return checks.at_least(name, value, *LIMITS[name]) if name in LIMITS else checks.flag(name, value)
 
 
 def _emulator(game: str, options: dict[str, Any]) -> Any:

@@ -1,9 +1,11 @@
 """Environments from an id, a Gymnasium environment, or a function that makes one."""
 
 import json
+import re
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
+from math import isfinite
 from typing import Any
 
 import gymnasium
@@ -15,6 +17,7 @@ from engram.errors import EngramError, FaultyEnvironmentError, InvalidInputError
 
 Env = gymnasium.Env[Any, Any]
 EnvLike = str | Env | Callable[[], Env]
+OURS = "engram/"  # ids of environments that check each of their options
 
 
 class EnvSource:
@@ -103,9 +106,35 @@ def parse_id(name: str) -> tuple[str, dict[str, Any]]:
             )
         try:
             options[key] = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             options[key] = text
     return plain, options
+
+
+def imports_nothing(name: Any) -> bool:
+    """Whether an environment's id chooses no code to run, so that a file may name it.
+
+    It may be an id of letters, digits, `_`, `-`, `.` and `/`, which only a registered environment has, with options
+    that are, once decoded, numbers, true, false, null or plain words: no text that could be a module, a path or another
+    id. Engram's own environments check each option, so theirs may be any text.
+    """
+    if not isinstance(name, str):
+        return False
+    try:
+        plain, options = parse_id(name)
+    except InvalidInputError:
+        return False
+    ours = plain.startswith(OURS) or is_game(plain)
+    return bool(re.fullmatch(r"[\w./-]+", plain, re.ASCII)) and all(
+        is_plain(value, any_text=ours) for value in options.values()
+    )
+
+
+def is_plain(value: Any, *, any_text: bool) -> bool:
+    """Whether an option is a finite number, true, false, null or a word, or where allowed any text."""
+    if isinstance(value, str):
+        return any_text or re.fullmatch(r"[\w-]*", value, re.ASCII) is not None
+    return value is None or isinstance(value, bool | int) or (isinstance(value, float) and isfinite(value))
 
 
 def resolved_options(name: str) -> dict[str, Any]:
@@ -138,8 +167,9 @@ def make_by_id(name: str, *, render_mode: str | None = None) -> Env:
     if plain.startswith("ALE/") and find_spec("ale_py") is not None:
         import_module("ale_py")  # registers the ids that begin with ALE/
     try:
-        mode = {} if render_mode is None else {"render_mode": render_mode}  # not every environment takes one
-        return gymnasium.make(plain, **mode, **options)
+        if render_mode is not None:  # which not every environment takes
+            options["render_mode"] = render_mode
+        return gymnasium.make(plain, **options)
     except gymnasium.error.UnregisteredEnv as error:
         close = checks.nearest(plain, gymnasium.registry)
         raise InvalidInputError(
@@ -150,8 +180,8 @@ def make_by_id(name: str, *, render_mode: str | None = None) -> Env:
         raise InvalidInputError(f"cannot make environment {name!r}: {error}") from error
     except EngramError:
         raise
-    except Exception as error:
+    except Exception as error:  # of its own making, or because of options that it cannot take
         said = f"{type(error).__name__}: {error}".rstrip(": ").splitlines()[0]
         raise FaultyEnvironmentError(
-            f"the environment {name!r} raised an error when it was made: {said}; the fault is in the environment"
+            f"cannot make environment {name!r}: it raised {said}; the fault is in the environment or its options"
         ) from error

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from engram import checks
 from engram.errors import InvalidInputError
 from engram.exploration.greedy import greedy
 from engram.parts import Part
@@ -71,6 +72,12 @@ class Exploration(Part):
     def epsilon(self, step: int) -> float | None:
         """The probability of a random action at a step, for progress displays; None if there is no such number."""
         return None
+
+
+def check_steps(start_steps: int, end_steps: int) -> None:
+    """Raise InvalidInputError unless something can change between two steps of training."""
+    start = checks.at_least("start_steps", start_steps, 0, checks.MOST_STEPS)
+    checks.at_least("end_steps", end_steps, start, checks.MOST_STEPS)
 
 
 def linear(step: int, initial: float, final: float, start_steps: int, end_steps: int) -> float:

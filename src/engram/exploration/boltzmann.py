@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engram import checks
-from engram.exploration.base import Exploration, View, linear, sample
+from engram.exploration.base import Exploration, View, check_steps, linear, sample
 from engram.typing import Doubles, Floats
 
 
@@ -23,7 +23,7 @@ class Boltzmann(Exploration):
     def __post_init__(self) -> None:
         checks.within("initial", self.initial, 1e-9, 1e9)
         checks.within("final", self.final, 1e-9, 1e9)
-        checks.at_least("end_steps", self.end_steps, checks.at_least("start_steps", self.start_steps, 0))
+        check_steps(self.start_steps, self.end_steps)
 
     def choose(self, step: int, generator: np.random.Generator, view: View) -> int:
         """An action drawn from the Boltzmann distribution."""

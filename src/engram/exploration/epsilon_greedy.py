@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engram import checks
-from engram.exploration.base import Exploration, View, linear
+from engram.exploration.base import Exploration, View, check_steps, linear
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class EpsilonGreedy(Exploration):
     def __post_init__(self) -> None:
         checks.within("initial", self.initial, 0, 1)
         checks.within("final", self.final, 0, 1)
-        checks.at_least("end_steps", self.end_steps, checks.at_least("start_steps", self.start_steps, 0))
+        check_steps(self.start_steps, self.end_steps)
 
     def epsilon(self, step: int) -> float:
         """ε at a step."""

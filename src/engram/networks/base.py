@@ -1,14 +1,20 @@
 """What a network is: a recipe for a PyTorch module that turns encoded observations into features."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from engram import checks
 from engram.errors import InvalidInputError
 from engram.parts import Part
 
 if TYPE_CHECKING:
     import torch
+
+WIDEST = 65_536  # numbers in a key or a layer that a setting or an option may ask for
+COPIES = (
+    6  # of each weight: online and target network, gradient, average of squares, what is compiled, and one to spare
+)
 
 
 class Network(Part):
@@ -31,14 +37,43 @@ def make_module(
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(generator.integers(2**63)))
-        module = network.make(shape, size).eval()  # dropout would draw from a generator that is not the agent's
+        module: Any = network.make(shape, size)
+    if not isinstance(module, torch.nn.Module):
+        raise InvalidInputError(
+            f"make of the network {network.name!r} must return a torch.nn.Module, got {module!r:.100}"
+        )
+    module.eval()  # dropout would draw from a generator that is not the agent's
     if next(module.buffers(), None) is not None:
         raise InvalidInputError(
             f"the network {network.name!r} has buffers, as batch normalisation does; use layers that have only "
             "parameters, for example LayerNorm"
         )
-    with torch.no_grad():
-        given = tuple(module(torch.zeros(1, *shape)).shape)
-    if given != (1, size):
-        raise InvalidInputError(f"the network {network.name!r} must give [batch, {size}], gave {list(given)} for one")
+    check_features(network, module, shape, size)
     return module
+
+
+def check_features(network: Network, module: Any, shape: tuple[int, ...], size: int) -> None:
+    """Raise InvalidInputError, naming the network, unless it gives so many numbers for observations of a shape."""
+    from engram.devices import torch  # noqa: PLC0415 (an extra)
+
+    for count in (1, 2):
+        try:
+            with torch.no_grad():
+                given: Any = module(torch.zeros(count, *shape))
+        except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
+            raise InvalidInputError(
+                f"the network {network.name!r} cannot take {count} observations of shape {shape}: {error}"
+            ) from error
+        found = tuple(getattr(given, "shape", ()))
+        if found != (count, size) or given.dtype != torch.float32:
+            raise InvalidInputError(
+                f"the network {network.name!r} must give float32 [batch, {size}], gave {list(found)} of "
+                f"{getattr(given, 'dtype', type(given))} for {count}"
+            )
+        if not bool(torch.isfinite(given).all()):
+            raise InvalidInputError(f"the network {network.name!r} must give finite numbers, gave {given!r:.200}")
+
+
+def require_weights(count: int, setting: str) -> None:
+    """Raise InvalidInputError, naming the setting, unless there is memory for so many weights and what learns them."""
+    checks.room(COPIES * 4 * count, f"a network with {count:,} weights", lambda _: f"choose a smaller {setting}")

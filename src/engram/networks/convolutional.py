@@ -1,10 +1,11 @@
 """The paper's network for images: three convolutions and a linear layer."""
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 from engram.errors import InvalidInputError
-from engram.networks.base import Network
+from engram.networks.base import Network, require_weights
 
 if TYPE_CHECKING:
     import torch
@@ -36,5 +37,6 @@ class Convolutional(Network):
             torch.nn.ReLU(),
             torch.nn.Flatten(),
         ]
-        features = torch.nn.Sequential(*layers)(torch.zeros(1, *shape)).shape[1]
+        features = 64 * prod(((side - 6) // 4 - 1) // 2 - 2 for side in shape[1:])
+        require_weights(features * size, "size of features and keys")
         return torch.nn.Sequential(*layers, torch.nn.Linear(features, size))

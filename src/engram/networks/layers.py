@@ -4,6 +4,7 @@ Every sum is taken in the same order whatever the batch, so the same observation
 bits alone and in a batch. PyTorch's rounding depends on the batch.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import numba
@@ -11,6 +12,7 @@ import numpy as np
 
 from engram.compiling import compiled
 from engram.devices import torch
+from engram.errors import InvalidInputError
 from engram.networks.inputs import as_rows
 from engram.typing import Array, Floats
 
@@ -68,7 +70,10 @@ class CompiledLayers:
         linears = [isinstance(layer, torch.nn.Linear) and layer.bias is not None for layer in layers]
         relus = [isinstance(layer, torch.nn.ReLU) for layer in layers]
         alternating = len(layers) % 2 == 1 and all(linears[::2]) and all(relus[1::2])
-        return alternating and all(parameter.device.type == "cpu" for parameter in module.parameters())
+        parameters = list(module.parameters()) if alternating else []
+        plain = all(each.device.type == "cpu" and each.dtype == torch.float32 for each in parameters)
+        widths: list[Any] = layers[::2] if alternating else []
+        return alternating and plain and all(a.out_features == b.in_features for a, b in pairwise(widths))
 
     def weights_changed(self) -> None:
         """To be called after each change of the parameters."""
@@ -79,6 +84,10 @@ class CompiledLayers:
         if not self._weights:
             self._read_weights()
         x = as_rows(observations)
+        if x.ndim != 2 or x.shape[1] != len(self._weights[0]):
+            raise InvalidInputError(
+                f"the network takes vectors [batch, {len(self._weights[0])}], got an array of shape {x.shape}"
+            )
         out = np.empty((len(x), len(self._biases[-1])), np.float32)
         if self._forward is None:
             kernel: Any = forward
@@ -92,8 +101,8 @@ class CompiledLayers:
         biases = [layer.bias.detach().numpy() for layer in self._layers]
         if self._combination is not None:
             weights[-1], biases[-1] = weights[-1] @ self._combination, biases[-1] @ self._combination
-        self._weights = tuple(map(np.ascontiguousarray, weights))
         self._biases = tuple(map(np.ascontiguousarray, biases))
+        self._weights = tuple(map(np.ascontiguousarray, weights))
 
 
 def flattened(module: torch.nn.Module) -> list[torch.nn.Module]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from engram.errors import InvalidInputError
-from engram.replay.observations import Observations, require
+from engram.replay.observations import Observations, check_number, require
 from engram.typing import Array, Longs
 
 
@@ -73,9 +73,12 @@ class Entries:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` returned."""
-        size = len(state["numbers"])
-        require(size <= min(self.capacity, state["count"]), "no more entries are stored than were added")
-        self._count = state["count"]
+        count, size = check_number(state["count"], "count"), len(state["numbers"])
+        for name, column in {"numbers": self._numbers, **self._columns}.items():
+            right = state[name].shape == (size,) and state[name].dtype == column.dtype
+            require(right, f"{name} are {column.dtype}, one for each entry")
+        require(size <= min(self.capacity, count), "no more entries are stored than were added")
+        self._count = count
         self._first = self._count - size
         places = np.arange(self._first, self._count) % self.capacity
         self._numbers[places] = state["numbers"]
@@ -91,3 +94,8 @@ class Entries:
         require(not len(numbers) or numbers[-1] + room_after <= newest, "the observations of every entry are stored")
         for name in self._columns:
             require(bool(np.isfinite(state[name]).all()), f"{name} are finite")
+
+    def check_actions(self, actions: int) -> None:
+        """Raise InvalidInputError unless each entry's action is one of so many."""
+        taken = self.state_dict()["actions"]
+        require(bool(((taken >= 0) & (taken < actions)).all()), f"actions are from 0 to {actions - 1}")

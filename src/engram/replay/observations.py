@@ -1,17 +1,20 @@
 """Ring buffers of observations. Each is stored once; of stacked frames, each frame once."""
 
 from abc import ABC, abstractmethod
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from engram import checks
+from engram.checks import MOST_STEPS
+from engram.envs.observed import LARGEST
 from engram.errors import InvalidInputError
 from engram.files.rows import Rows
 from engram.frames import stacked_frames
-from engram.machine import available_memory
 from engram.typing import Array, Longs
 
-GIB = 2**30
+BESIDES = 64  # bytes at most of what else is kept for each observation: numbers, action, reward
 
 
 class Observations(ABC):
@@ -96,20 +99,21 @@ class PlainObservations(Observations):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` returned."""
-        observations = state["observations"].array
+        newest = check_number(state["newest"], "newest")
+        end, observations = state["observations"]
         require(observations.shape[1:] == self.shape, f"observations have shape {self.shape}")
-        require(
-            len(observations) <= min(self.capacity, state["newest"] + 1),
-            "no more is stored than was added",
-        )
-        self.newest = state["newest"]
+        require(observations.dtype == self.dtype, f"observations are {self.dtype}")
+        require(end == newest + 1, "the last row is the newest observation")
+        require(min(newest + 1, 1) <= len(observations), "the newest observation is stored")
+        require(len(observations) <= min(self.capacity, newest + 1), "no more is stored than was added")
+        self.newest = newest
         self._oldest = self.newest + 1 - len(observations)
         self._ring[self.numbers() % self.capacity] = observations
 
     def check_valid(self) -> None:
         """Raise InvalidInputError unless the content is consistent."""
         if self.dtype.kind == "f":
-            require(bool(np.isfinite(self.get(self.numbers())).all()), "observations are finite")
+            require(bool((np.abs(self.get(self.numbers())) <= LARGEST).all()), "observations are finite")
 
 
 class FrameObservations(Observations):
@@ -178,9 +182,15 @@ class FrameObservations(Observations):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` returned."""
-        newest, last = state["newest"], state["last"]
+        newest, last = check_number(state["newest"], "newest"), state["last"]
         written, frames = state["frames"]
+        check_number(written, "frames written")
         require(frames.shape[1:] == self.shape[1:], f"frames have shape {self.shape[1:]}")
+        require(frames.dtype == self.dtype, f"frames are {self.dtype}")
+        require(last.ndim == 1 and last.dtype == np.int64, "the numbers of newest frames are int64")
+        require(min(newest + 1, 1) <= len(last), "the newest observation is stored")
+        first = int(last[0]) + 1 - self.shape[0] if len(last) else written
+        require(0 <= first == written - len(frames), "the frames of every observation are stored, and no others")
         require(len(last) <= min(self.capacity, newest + 1), "no more is stored than was added")
         require(len(frames) <= min(self._room, written), "no more frames are stored than were added")
         self.newest, self._written = newest, written
@@ -203,13 +213,15 @@ class FrameObservations(Observations):
 
 def allocate(shape: tuple[int, ...], dtype: np.dtype[Any], capacity: int) -> Array:
     """An array of zeros, or an error if there is not enough memory; the system hands it out as rows are written."""
-    needed, available = int(np.prod(shape)) * dtype.itemsize, available_memory()
-    if available is not None and needed > available:
-        raise InvalidInputError(
-            f"a replay of {capacity:,} observations needs {needed / GIB:.1f} GiB of memory, and {available / GIB:.1f} "
-            "GiB are available; choose a smaller replay_size"
-        )
+    needed = prod(shape) * dtype.itemsize + capacity * BESIDES
+    checks.room(needed, f"a replay of {capacity:,} observations", lambda _: "choose a smaller replay_size")
     return np.zeros(shape, dtype)
+
+
+def check_number(number: Any, name: str) -> int:
+    """A count or the number of an observation from a file; -1 is that of none."""
+    require(type(number) is int and -1 <= number <= MOST_STEPS, f"{name} is a whole number from -1 to {MOST_STEPS:.0e}")
+    return int(number)
 
 
 def require(holds: bool, fact: str) -> None:

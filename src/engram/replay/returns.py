@@ -29,7 +29,7 @@ class ReturnReplay:
         self.capacity = checks.at_least("replay_size", capacity, 1)
         self._observations = make_observations(shape, dtype, capacity)
         self._entries = Entries(capacity, self._observations, {"actions": np.int64, "returns": np.float32})
-        self._unfinished: list[int] = []  # actions of the unfinished episode; its observations are the newest
+        self.unfinished: list[int] = []  # actions of the unfinished episode; its observations are the newest
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -37,21 +37,21 @@ class ReturnReplay:
     def add(self, observation: Array, action: int) -> None:
         """Add a step to the unfinished episode."""
         self._observations.add(observation)
-        self._unfinished.append(action)
+        self.unfinished.append(action)
 
     def finish(self, returns: Floats) -> None:
         """End the episode: its T states, with these returns [T], can be sampled from now on."""
-        actions = self._unfinished
+        actions = self.unfinished
         if len(returns) != len(actions):
             raise InvalidInputError(f"returns must have one value per step, {len(actions)}, got {len(returns)}")
         first = self._observations.newest + 1 - len(actions)
         for number, (action, value) in enumerate(zip(actions, returns.tolist(), strict=True), first):
             self._entries.add(number, action, value)
-        self._unfinished = []
+        self.unfinished = []
 
     def abandon(self) -> None:
         """Drop the unfinished episode; its states are never sampled."""
-        self._unfinished = []
+        self.unfinished = []
 
     def sample(self, rng: np.random.Generator, size: int) -> ReturnBatch:
         """A batch of states of finished episodes, drawn uniformly with replacement."""
@@ -65,9 +65,9 @@ class ReturnReplay:
 
     def state_dict(self) -> dict[str, Any]:
         """Every state that can be sampled, and the unfinished episode."""
-        begin = self._observations.newest + 1 - len(self._unfinished)
+        begin = self._observations.newest + 1 - len(self.unfinished)
         return {
-            "unfinished": np.array(self._unfinished, np.int64),
+            "unfinished": np.array(self.unfinished, np.int64),
             "entries": self._entries.state_dict(),
             "observations": self._observations.state_dict(min(self._entries.oldest_number, begin)),
         }
@@ -76,11 +76,17 @@ class ReturnReplay:
         """Restore what `state_dict` returned."""
         self._observations.load_state_dict(state["observations"])
         self._entries.load_state_dict(state["entries"])
-        self._unfinished = state["unfinished"].tolist()
+        unfinished = state["unfinished"]
+        require(unfinished.ndim == 1 and unfinished.dtype == np.int64, "actions of unfinished steps are int64")
+        self.unfinished = unfinished.tolist()
         self.check_valid()
 
     def check_valid(self) -> None:
         """Raise InvalidInputError unless the content is consistent."""
         self._observations.check_valid()
-        self._entries.check_valid(room_after=len(self._unfinished))
-        require(len(self._unfinished) <= self._observations.newest + 1, "every unfinished step has an observation")
+        self._entries.check_valid(room_after=len(self.unfinished))
+        require(len(self.unfinished) <= self._observations.newest + 1, "every unfinished step has an observation")
+
+    def check_actions(self, actions: int) -> None:
+        """Raise InvalidInputError unless every action is one of so many."""
+        self._entries.check_actions(actions)

@@ -6,7 +6,7 @@ import numpy as np
 
 from engram import checks
 from engram.replay.entries import Entries
-from engram.replay.observations import make_observations
+from engram.replay.observations import make_observations, require
 from engram.typing import Array, Floats, Longs
 
 
@@ -80,6 +80,7 @@ class TransitionReplay:
         """Restore what `state_dict` returned."""
         self._observations.load_state_dict(state["observations"])
         self._entries.load_state_dict(state["entries"])
+        require(isinstance(state["in_episode"], bool), "an episode is unfinished or not")
         self.in_episode = state["in_episode"]
         self.check_valid()
 
@@ -87,3 +88,7 @@ class TransitionReplay:
         """Raise InvalidInputError unless the content is consistent."""
         self._observations.check_valid()
         self._entries.check_valid(room_after=1)
+
+    def check_actions(self, actions: int) -> None:
+        """Raise InvalidInputError unless every action is one of so many."""
+        self._entries.check_actions(actions)

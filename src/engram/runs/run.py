@@ -12,7 +12,7 @@ from engram import checks
 from engram.agents import BUILT_IN, Agent, find_agent
 from engram.agents.common.config import AgentConfig
 from engram.envs import EnvSource
-from engram.envs.make import resolved_options
+from engram.envs.make import imports_nothing, resolved_options
 from engram.envs.names import short_name
 from engram.errors import InvalidInputError, RunFolderError
 from engram.files.file_names import as_file_name
@@ -61,7 +61,7 @@ class Run:
     def foreign(self) -> dict[str, str]:
         """What is not Engram's own, by option, as it is named on a command line."""
         own = {} if is_ours(self.agent.__module__) else {"agent": f"{self.agent.__module__}:{self.agent.__qualname__}"}
-        env = {"env": self.env} if ":" in self.env else {}
+        env = {} if imports_nothing(self.env) else {"env": self.env}
         return own | env | self.settings.foreign_parts()
 
     def _agent_source(self) -> dict[str, str]:
@@ -129,7 +129,7 @@ def run_from_json(config: dict[str, Any], given: Mapping[str, Any] | None = None
     env, name = config["env"], config["agent"]
     if "env" in chosen and chosen["env"] != env:
         raise InvalidInputError(f"the run was made in {env!r}, not in {chosen['env']!r}")
-    if ":" in env and "env" not in chosen:
+    if "env" not in chosen and not imports_nothing(env):
         raise RunFolderError(f"the environment {env!r} would import a module that a file names; give it: --env {env}")
     if "agent" in chosen:
         agent = find_agent(chosen["agent"])

@@ -55,7 +55,7 @@ class SafePoints:
     def whole(self) -> bool:
         """Whether the agent is in no step, so that its state can be saved."""
         loop = self._agent.loop
-        carried_out = loop.pending is not None and self._own
+        carried_out = loop.chosen is not None and self._own
         return not self._done and (self.between_steps or self._evaluating or loop.resetting or carried_out)
 
     @contextmanager

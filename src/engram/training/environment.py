@@ -1,15 +1,15 @@
 """An environment as training and evaluation meet it: what it answers is checked, and its errors are told as its own."""
 
-from math import isfinite
 from typing import Any, NoReturn
 
 import numpy as np
 
-from engram.compiling import compiled
 from engram.envs.make import Env
+from engram.envs.observed import as_array, as_numbers, check_usable, is_usable
 from engram.errors import EngramError, FaultyEnvironmentError
 from engram.typing import Array
 
+LARGEST_REWARD = 1e30  # up or down: float32 can hold the sum of any episode of such rewards
 RESET = "reset() must return an observation and a dict"
 STEP = "step() must return an observation, a reward, terminated, truncated and a dict"
 OLD = " (four values are the interface of gym before 0.26; gymnasium's has terminated and truncated instead of done)"
@@ -45,7 +45,7 @@ class CheckedEnv:
             life_lost = info.get("life_lost", False)
         except Exception as error:
             _blame(error, "step()", STEP, step)
-        if type(reward) is not float or not isfinite(reward):
+        if type(reward) is not float or not abs(reward) <= LARGEST_REWARD:
             reward = _reward(reward, step)
         if type(terminated) is not bool or type(truncated) is not bool or type(life_lost) is not bool:
             terminated, truncated = _flag("terminated", terminated, step), _flag("truncated", truncated, step)
@@ -57,43 +57,24 @@ class CheckedEnv:
         array: Array = observation
         if not isinstance(array, np.ndarray) or array.dtype != self._dtype or array.shape != self._shape:
             array = self._fitted(observation, step)
-        if array.dtype.kind == "f" and not all_finite(array.ravel()):
-            raise FaultyEnvironmentError(
-                f"the environment gave an observation with NaN or infinity at step {step}: {array}; "
-                "check the environment, or wrap it so that observations are finite"
-            )
+        if not is_usable(array):
+            check_usable(array, _who(step))
         return array
 
     def _fitted(self, observation: Any, step: int) -> Array:
         """The observation in the dtype of its space, if it has the right shape and its numbers can be held there."""
-        try:
-            array = np.asarray(observation)
-        except Exception:  # rows of different lengths
-            array = np.empty(0, object)
-        if array.dtype.kind not in "fiub" or array.shape != self._shape:
-            what = f"of shape {array.shape}" if array.dtype.kind in "fiub" else f"that is no array: {observation!r:.80}"
+        array = as_array(observation, _who(step))
+        if array.shape != self._shape:
             raise FaultyEnvironmentError(
-                f"the environment gave an observation {what} at step {step}, "
+                f"the environment gave an observation of shape {array.shape} at step {step}, "
                 f"but its observation space has {self._shape}; check the environment"
             )
-        with np.errstate(all="ignore"):
-            fitted = array.astype(self._dtype)
-            exact = self._dtype.kind == "f" or np.array_equal(fitted, array)
-        if not exact:
-            raise FaultyEnvironmentError(
-                f"the environment gave an observation of {array.dtype} at step {step} that its observation space "
-                f"of {self._dtype} cannot hold; check the environment"
-            )
-        return fitted
+        return as_numbers(array, self._dtype, _who(step))
 
 
-@compiled
-def all_finite(array: Array) -> bool:
-    """Whether a vector of floats holds neither NaN nor infinity."""
-    for value in array:  # noqa: SIM110 (a loop is what compiles)
-        if not np.isfinite(value):
-            return False
-    return True
+def _who(step: int) -> str:
+    """What to call an observation in an error."""
+    return f"the observation that the environment gave at step {step}"
 
 
 def render(env: Env) -> Array:
@@ -130,9 +111,14 @@ def _reward(reward: Any, step: int) -> float:
     plain = isinstance(reward, int | float | np.number | np.bool_) or (
         isinstance(reward, np.ndarray) and reward.ndim == 0 and reward.dtype.kind in "fiub"
     )
-    if not plain or not isfinite(reward):
+    if not plain:
         raise FaultyEnvironmentError(
-            f"the environment gave the reward {reward!r:.80} at step {step}; it must be a finite number: check it"
+            f"the environment gave the reward {reward!r:.80} at step {step}; it must be a number: check the environment"
+        )
+    if not abs(reward) <= LARGEST_REWARD:
+        raise FaultyEnvironmentError(
+            f"the environment gave the reward {reward!s:.80} at step {step}; it must be a number of at most "
+            f"{LARGEST_REWARD:g} up or down: check the environment"
         )
     return float(reward)
 

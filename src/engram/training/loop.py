@@ -6,16 +6,20 @@ the game goes on.
 """
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Protocol
 
 import numpy as np
 
+from engram.checks import MOST_STEPS
 from engram.envs.make import Env
+from engram.envs.observed import is_usable
 from engram.errors import InvalidInputError, NotReproducibleError
+from engram.parts import Spaces
 from engram.randomness import reset_seed
-from engram.training.environment import CheckedEnv
+from engram.training.environment import LARGEST_REWARD, CheckedEnv
 from engram.training.events import EpisodeEnd, Event, Step
 from engram.typing import Array
 
@@ -48,48 +52,61 @@ class LoopState:
     length: int = 0  # steps of the unfinished episode so far
     observation: Array | None = None  # what the agent sees; None between games
     actions: list[int] = field(default_factory=list)  # taken in the unfinished game
-    pending: int | None = None  # an action that was chosen, while the environment carries it out
-    resetting: bool = False  # the environment begins a game; never saved
+    chosen: int | None = None  # the action of a step that was begun, and whose outcome has not come yet
+    resetting: bool = False  # the environment begins a game; not saved
 
     def state_dict(self) -> dict[str, Any]:
         """The state as plain data and arrays."""
         state: dict[str, Any] = {name: getattr(self, name) for name in COUNTERS}
         state["actions"] = np.array(self.actions, np.int32)
-        if self.pending is not None:
-            state["pending"] = self.pending
         if self.observation is not None:
             state["observation"] = self.observation.copy()
-        return state
+        return state | ({} if self.chosen is None else {"chosen": self.chosen})
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` gave."""
         for name in COUNTERS:
             setattr(self, name, state[name])
         self.actions = state["actions"].tolist()
-        self.observation = state.get("observation")
-        self.pending = state.get("pending")
+        self.observation, self.chosen = state.get("observation"), state.get("chosen")
 
-    def check_valid(self, shape: tuple[int, ...], dtype: Any, actions: int) -> None:
+    @property
+    def begun(self) -> int:
+        """Steps of the unfinished episode that were begun; the last of them may still be going on."""
+        return self.length + (self.chosen is not None)
+
+    def check_valid(self, spaces: Spaces) -> None:
         """Raise InvalidInputError unless everything fits together, and to an environment of this kind."""
-        counts = [self.step, self.game, self.episode, self.length]
-        shown, pending = self.observation, self.pending
-        facts = {
-            "counts are whole numbers from 0": all(type(count) is int and count >= 0 for count in counts),
-            "the return so far is a number": type(self.total) is float and isfinite(self.total),
-            "actions are there": all(type(action) is int and 0 <= action < actions for action in self.actions),
-        }
-        facts["an action that was chosen is there"] = pending is None or (
-            type(pending) is int and 0 <= pending < actions and shown is not None
-        )
-        if shown is None:
-            facts["between games nothing is unfinished"] = not (self.actions or self.length)
-        else:
-            facts["the observation is of the environment"] = shown.shape == shape and shown.dtype == dtype
-            facts["the observation is finite"] = shown.dtype.kind != "f" or bool(np.isfinite(shown).all())
-            facts["a game was begun"] = self.game > 0 and self.length <= len(self.actions) <= self.step
-        for fact, holds in facts.items():
+        for fact, holds in self._facts(spaces):
             if not holds:
                 raise InvalidInputError(f"the loop's state is not valid: it should hold that {fact}")
+
+    def _facts(self, spaces: Spaces) -> Iterator[tuple[str, bool]]:
+        """Facts, each of which can be looked at if those before it hold."""
+        counts, shown = [self.step, self.game, self.episode, self.length], self.observation
+        chosen = [] if self.chosen is None else [self.chosen]
+        possible = all(type(action) is int and 0 <= action < spaces.actions for action in [*self.actions, *chosen])
+        yield (
+            f"counts are whole numbers from 0 to {MOST_STEPS:.0e}",
+            all(type(count) is int and 0 <= count <= MOST_STEPS for count in counts),
+        )
+        yield (
+            "no more episodes have ended, nor games before this one, than steps were taken",
+            (self.episode <= self.step and self.game <= self.step + 1),
+        )
+        yield "the return so far is a number", type(self.total) is float and isfinite(self.total)
+        yield "rewards are not too large", abs(self.total) <= self.length * LARGEST_REWARD * (1 + 1e-9)
+        yield f"actions are from 0 to {spaces.actions - 1}", possible
+        if shown is None:
+            yield "between games nothing is unfinished", not (self.actions or self.begun)
+            return
+        yield "the observation is an array", isinstance(shown, np.ndarray)
+        yield (
+            f"the observation is {spaces.observation_dtype} of shape {spaces.observation_shape}",
+            shown.shape == spaces.observation_shape and shown.dtype == spaces.observation_dtype,
+        )
+        yield "the observation is finite", is_usable(shown)
+        yield "a game was begun", self.game > 0 and self.length <= len(self.actions) <= self.step
 
     def end_episode(self) -> None:
         """Forget the episode; the game may go on."""
@@ -98,7 +115,15 @@ class LoopState:
     def end_game(self) -> None:
         """Forget the game; the next step begins a new one."""
         self.end_episode()
-        self.observation, self.actions, self.pending = None, [], None
+        self.observation, self.actions, self.chosen = None, [], None
+
+    def take(self, reward: float, observation: Array) -> None:
+        """Note what followed the chosen action."""
+        assert self.chosen is not None
+        action, self.chosen = self.chosen, None  # first of all: while there is one, everything else is as it was
+        self.actions.append(action)
+        self.step, self.length = self.step + 1, self.length + 1
+        self.total, self.observation = self.total + reward, observation
 
 
 def check_action(action: Any, actions: int, step: int) -> int:
@@ -117,41 +142,44 @@ def play(
     state: LoopState,
     *,
     until: int,
-    actions: int,
+    spaces: Spaces,
     first_action: int = 0,
+    lock: AbstractContextManager[Any] | None = None,
 ) -> Iterator[Event]:
-    """Let the agent act and learn until it has taken `until` steps in all. Everything kept is in `state`."""
+    """Let the agent act and learn until it has taken `until` steps in all. Everything kept is in `state`.
+
+    The lock is held while the agent works, and not while the environment does. Whatever the environment raises, agent
+    and state fit together: the action that was chosen is kept, and is taken when learning goes on.
+    """
+    lock = nullcontext() if lock is None else lock
     checked = CheckedEnv(env)
     while state.step < until:
         if state.observation is None:
             state.resetting = True
-            observation = checked.reset(reset_seed(state.seed, "games", state.game), state.step)
+            seen = checked.reset(reset_seed(state.seed, "games", state.game), state.step)
             state.resetting = False
-            state.game += 1
-            state.observation = observation
-        if state.pending is None:
-            if state.length == 0:
-                agent.begin_episode()
-            action = agent.act(state.observation, state.step)
-            if type(action) is not int or not 0 <= action < actions:
-                action = check_action(action, actions, state.step)
-            state.pending = action
-        observation, reward, terminated, truncated, life_lost = checked.step(
-            first_action + state.pending, state.step + 1
-        )
-        action, state.pending = state.pending, None
-        state.step += 1
-        state.observation = observation
-        state.actions.append(action)
-        state.total += reward
-        state.length += 1
-        agent.observe(reward, observation, terminated or life_lost, truncated)
-        if terminated or truncated or life_lost:
-            end = EpisodeEnd(state.step, state.episode, state.total, state.length)
-            state.episode += 1
-            state.end_episode()
-            if terminated or truncated:
-                state.end_game()
+            with lock:
+                state.game, state.observation = state.game + 1, seen
+        if state.chosen is None:
+            with lock:
+                if state.length == 0:
+                    agent.begin_episode()
+                action = agent.act(state.observation, state.step)
+                if type(action) is not int or not 0 <= action < spaces.actions:
+                    action = check_action(action, spaces.actions, state.step)
+                state.chosen = action
+        seen, reward, terminated, truncated, life_lost = checked.step(first_action + state.chosen, state.step + 1)
+        end: EpisodeEnd | None = None
+        with lock:
+            state.take(reward, seen)
+            if terminated or truncated or life_lost:
+                end = EpisodeEnd(state.step, state.episode, state.total, state.length)
+                state.episode += 1
+                state.end_episode()
+                if terminated or truncated:
+                    state.end_game()
+            agent.observe(reward, seen, terminated or life_lost, truncated)
+        if end is not None:
             yield end
         yield Step(state.step, reward)
 

@@ -4,17 +4,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from pathlib import Path
+from threading import RLock
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from engram import checks
 from engram.agents.common.config import AgentConfig
-from engram.agents.common.model_file import MALFORMED, Model, read_model, write_model
+from engram.agents.common.model_file import MALFORMED, Model, as_path, read_model, write_model
 from engram.agents.common.saved import check_part, load_part, part_state
 from engram.agents.common.settings import signature_of
 from engram.envs import Env, EnvLike, EnvSource
 from engram.envs.fingerprint import fingerprint
+from engram.envs.make import imports_nothing
+from engram.envs.observed import as_array, as_batch
 from engram.errors import EngramError, InvalidInputError, ModelFileError
 from engram.exploration import Exploration, View
 from engram.exploration.greedy import greedy_by_hash
@@ -59,6 +62,7 @@ class Agent(ABC):
     def _begin(self, env: EnvLike, config: AgentConfig) -> None:
         """Initialise the agent with a config."""
         self.config = config
+        self._make_locks()
         self.source = EnvSource(env)
         self.spaces = Spaces(self.source.observation_shape, self.source.observation_dtype, self.source.actions)
         self.loop = LoopState(seed=self.seed)
@@ -79,6 +83,19 @@ class Agent(ABC):
         for name in self.saved:
             if not hasattr(self, name):
                 raise InvalidInputError(f"{self.label}.saved names {name!r}, but build() made no such attribute")
+
+    def _make_locks(self) -> None:
+        self.lock = RLock()  # held by whichever thread uses the parts of the agent, for one step or one prediction
+        self._learning = RLock()  # held by the thread that is in `learn`
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy begins from: everything but the locks."""
+        return {name: value for name, value in vars(self).items() if name not in ("lock", "_learning")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Become a copy, with locks of its own."""
+        vars(self).update(state)
+        self._make_locks()
 
     @property
     def seed(self) -> int:
@@ -117,7 +134,13 @@ class Agent(ABC):
 
     def distances(self, observations: Array) -> Floats:
         """Squared distances to the nearest remembered states, [B, …] → [B, actions]; only agents with a memory."""
-        raise NotImplementedError(f"{self.label} has no memory")
+        raise InvalidInputError(f"{self.label} has no memory, so there are no distances")
+
+    def choose(self, step: int, view: View) -> int:
+        """The exploration's action for a training step, if the environment has it."""
+        action: Any = self.exploration.choose(step, self.policy_rng, view)
+        possible = type(action) is int and 0 <= action < self.spaces.actions
+        return action if possible else check_action(action, self.spaces.actions, step)
 
     def begin_episode(self) -> None:
         """Called before the first step of every training episode."""
@@ -134,6 +157,15 @@ class Agent(ABC):
         """Columns that arrays of a file must have, by path, to be checked before anything is allocated."""
         return {}
 
+    def batch(self, observations: Any) -> Array:
+        """Observations that a user gave as an array of the environment's dtype, [B, …], if they can be used."""
+        return as_batch(observations, self.spaces.observation_shape, self.spaces.observation_dtype)
+
+    def example(self) -> Array:
+        """The observation of the unfinished game, or zeros, as a batch of one."""
+        seen, spaces = self.loop.observation, self.spaces
+        return np.zeros((1, *spaces.observation_shape), spaces.observation_dtype) if seen is None else seen[None]
+
     # What a user calls ---------------------------------------------------------------------------------
 
     def learn(
@@ -146,32 +178,43 @@ class Agent(ABC):
         """Take `total_timesteps` more steps of training. Every event is handed to every callback."""
         steps = checks.at_least("total_timesteps", total_timesteps, 1)
         if not progress_bar:
-            events = self.events(steps)
-            before = fingerprint(self._env) if self.source.shared and self._env is not None else None
-            for event in events:
-                for callback in callbacks:
-                    callback(event)
-            if self.source.shared and self._env is not None:
-                after = fingerprint(self._env)
-                self._env_fingerprint = None if after == before else after  # unchanged by steps: it cannot tell
-                self._env_moved = False
+            if not self._learning.acquire(blocking=False):
+                raise InvalidInputError("the agent is learning in another thread; an agent learns in one at a time")
+            try:
+                self._learn(steps, callbacks)
+            finally:
+                self._learning.release()
             return self
         from engram.training.progress import ProgressBar  # noqa: PLC0415 (rich draws from Python's generator on import)
 
         with ProgressBar(self, steps) as bar:
             return self.learn(steps, callbacks=(bar, *callbacks))
 
+    def _learn(self, steps: int, callbacks: Sequence[Callable[[Event], object]]) -> None:
+        """Take steps, and note whether an environment of the user's can tell that it was stepped by someone else."""
+        events = self.events(steps)
+        before = fingerprint(self._env) if self.source.shared and self._env is not None else None
+        for event in events:
+            for callback in callbacks:
+                callback(event)
+        if self.source.shared and self._env is not None:
+            after = fingerprint(self._env)
+            self._env_fingerprint = None if after == before else after  # unchanged by steps: it cannot tell
+            self._env_moved = False
+
     def events(self, total_timesteps: int) -> Iterator[Event]:
         """Learn as `learn` does, as a generator: one step at a time, at the caller's pace."""
+        steps = checks.at_least("total_timesteps", total_timesteps, 0)
         env = self._environment()
         self._env_fingerprint, self._env_moved = None, self.source.shared  # until `learn` knows better
         return play(
             self,
             env,
             self.loop,
-            until=self.loop.step + total_timesteps,
-            actions=self.source.actions,
+            until=self.loop.step + steps,
+            spaces=self.spaces,
             first_action=self.source.first_action,
+            lock=self.lock,
         )
 
     def predict(
@@ -183,19 +226,13 @@ class Agent(ABC):
         in training, with a generator of its own.
         """
         self._env_moved |= self.source.shared  # whoever predicts may also have stepped the environment
-        batch = np.asarray(observation)
-        shape = self.source.observation_shape
-        single = batch.shape == shape
-        if single:
-            batch = batch[None]
-        if batch.shape[1:] != shape or batch.ndim != len(shape) + 1:
-            raise InvalidInputError(
-                f"observation must have shape {shape}, or (batch, {', '.join(map(str, shape))}), got {batch.shape}"
-            )
-        batch = batch.astype(self.source.observation_dtype, copy=False)
-        q = self.q_values(batch)
-        actions = greedy_by_hash(q, batch, self.seed, self.config.ties) if deterministic else self._explore(batch, q)
-        actions = actions + self.source.first_action
+        given = as_array(observation, "observation")
+        single = given.shape == self.spaces.observation_shape
+        batch = self.batch(given[None] if single else given)
+        with self.lock:
+            q = self.q_values(batch)
+            chosen = greedy_by_hash(q, batch, self.seed, self.config.ties) if deterministic else self._explore(batch, q)
+        actions = chosen + self.source.first_action
         return (actions[0] if single else actions), state
 
     def _explore(self, observations: Array, q: Floats) -> Array:
@@ -214,16 +251,17 @@ class Agent(ABC):
         finally:
             if before:
                 self.exploration.load_state_dict(before)
-        return np.array([check_action(action, self.spaces.actions, self.steps) for action in chosen])
+        return np.array([check_action(action, self.spaces.actions, self.steps) for action in chosen], np.int64)
 
     def abandon_game(self) -> None:
         """Drop the unfinished game and its episode; learning goes on with a new one."""
-        self.loop.end_game()
-        self.forget_episode()
+        with self.lock:
+            self.loop.end_game()
+            self.forget_episode()
 
     def save(self, path: str | Path) -> None:
         """Write everything that the agent is, mid-episode included, to one safetensors file."""
-        write_model(Path(path), self.name, self.describe(), self.state_dict())
+        write_model(as_path(path), self.name, self.describe(), self.state_dict())
 
     @classmethod
     def load(cls, path: str | Path, env: EnvLike | None = None, **parts: Any) -> Self:
@@ -232,7 +270,7 @@ class Agent(ABC):
         `env` is needed if the agent was not trained in an environment with an id. A part of your own that it was
         trained with (`strategy=`, `encoder=`, `exploration=`, `network=`) has to be given again.
         """
-        model = read_model(Path(path))
+        model = read_model(as_path(path))
         if model.agent != cls.name:
             raise ModelFileError(f"{path} holds a {model.agent} agent, not {cls.name}; use engram.load(path)")
         try:
@@ -250,9 +288,9 @@ class Agent(ABC):
         source = env if env is not None else described["env"]
         if source is None:
             raise InvalidInputError(f"{path} does not say how to make its environment; pass it: load(path, env)")
-        if env is None and (not isinstance(source, str) or ":" in source):  # an id with a colon imports a module
+        if env is None and not imports_nothing(source):
             raise ModelFileError(
-                f"{path} does not name a registered environment ({source!r}); pass it: load(path, env)"
+                f"{path} does not name a registered environment ({source!r:.200}); pass it: load(path, env)"
             )
         config = cls.Config.from_json(described["config"], parts)
         model.check_widths(cls.widths(described["config"], described["spaces"]["shape"]))
@@ -279,12 +317,25 @@ class Agent(ABC):
     def state_dict(self) -> dict[str, Any]:
         """Everything that the agent has learned and must remember, as plain data and arrays."""
         names = ("loop", "policy_rng", *self.saved)
-        state = {name: part_state(getattr(self, name)) for name in names}
-        optional = {name: deepcopy(part_state(getattr(self, name, None))) for name in ("encoder", "exploration")}
+        with self.lock:
+            state = {name: part_state(getattr(self, name)) for name in names}
+            optional = {name: deepcopy(part_state(getattr(self, name, None))) for name in ("encoder", "exploration")}
         return state | {name: content for name, content in optional.items() if content}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Restore what `state_dict` gave; the unfinished game is replayed when learning goes on."""
+        """Restore what `state_dict` gave; the unfinished game is replayed when learning goes on.
+
+        After an error the agent may be half of one and half of the other: load another state, or make a new agent.
+        """
+        try:
+            with self.lock:
+                self._load_state(state)
+        except EngramError:
+            raise
+        except MALFORMED as error:
+            raise InvalidInputError(f"the state is not that of a {self.name} agent ({error!r:.300})") from error
+
+    def _load_state(self, state: dict[str, Any]) -> None:
         for name in ("encoder", "exploration"):
             if part_state(getattr(self, name, None)):
                 load_part(getattr(self, name), deepcopy(state[name]))
@@ -295,10 +346,11 @@ class Agent(ABC):
 
     def check_valid(self) -> None:
         """Raise InvalidInputError, saying what is wrong, unless all that the agent must remember fits together."""
-        self.loop.check_valid(self.source.observation_shape, self.source.observation_dtype, self.source.actions)
-        for name in self.saved:
-            check_part(getattr(self, name))
-        self.check_parts()
+        with self.lock:
+            self.loop.check_valid(self.spaces)
+            for name in self.saved:
+                check_part(getattr(self, name))
+            self.check_parts()
 
     def _environment(self) -> Env:
         """The environment to learn in, where the unfinished game was left."""
@@ -306,6 +358,7 @@ class Agent(ABC):
             self._env, self._env_moved = self.source.make(), True
         elif self._env_fingerprint is not None:
             self._env_moved = self._env_fingerprint != fingerprint(self._env)
+        self._env_moved |= self.loop.chosen is not None  # it raised an error in the middle of a step
         if self._env_moved:
             replay_game(self._env, self.loop, first_action=self.source.first_action)
             self._env_moved = False

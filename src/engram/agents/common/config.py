@@ -1,10 +1,14 @@
 """Hyperparameters as frozen, checked dataclasses that can be written down and read back."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args, get_origin
+
+import numpy as np
 
 from engram import checks
+from engram.checks import MOST_STEPS
 from engram.encoders import ENCODERS, Encoder
 from engram.errors import InvalidInputError
 from engram.exploration import EXPLORATIONS, Exploration
@@ -13,6 +17,8 @@ from engram.memory.strategies import STRATEGIES
 from engram.networks import NETWORKS
 from engram.parts import Family, Part, check_options
 
+LARGEST_SEED = 2**63 - 1
+MOST_ENTRIES = 2**31 - 1  # of a table or a replay: what slots count
 PARTS: dict[str, Family[Any]] = {  # settings that are parts, wherever a config has them
     family.word: family for family in (ENCODERS, NETWORKS, STRATEGIES, EXPLORATIONS)
 }
@@ -32,13 +38,35 @@ class AgentConfig:
     ties: Literal["random", "first"] = "random"  # between actions of equal value: one at random, or the first
 
     def __post_init__(self) -> None:
-        checks.at_least("seed", self.seed, 0)
-        for name in ("discount", "epsilon_initial", "epsilon_final"):
-            checks.within(name, getattr(self, name), 0, 1)
-        checks.one_of("ties", self.ties, ("random", "first"))
-        checks.at_least("epsilon_anneal_start_steps", self.epsilon_anneal_start_steps, 0)
-        checks.at_least("epsilon_anneal_end_steps", self.epsilon_anneal_end_steps, self.epsilon_anneal_start_steps)
+        self.check_choices()
+        self.check_whole({"seed": (0, LARGEST_SEED), "epsilon_anneal_start_steps": (0, MOST_STEPS)})
+        self.check_whole({"epsilon_anneal_end_steps": (self.epsilon_anneal_start_steps, MOST_STEPS)})
+        self.check_numbers({"discount": (0, 1), "epsilon_initial": (0, 1), "epsilon_final": (0, 1)})
         self.parts()
+
+    def check_choices(self) -> None:
+        """Raise InvalidInputError unless what is True or False, or one of a few words, is that."""
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            if setting.type is bool:
+                checks.flag(setting.name, value)
+            elif setting.name == "device":
+                check_device(value)
+            elif get_origin(setting.type) is Literal:
+                checks.one_of(setting.name, value, get_args(setting.type))
+
+    def check_whole(self, limits: Mapping[str, tuple[int, int]]) -> None:
+        """Raise InvalidInputError unless these settings are whole numbers within limits; 10.0 becomes 10."""
+        for name, (low, high) in limits.items():
+            object.__setattr__(self, name, checks.at_least(name, getattr(self, name), low, high))
+
+    def check_numbers(self, limits: Mapping[str, tuple[float, float]]) -> None:
+        """Raise InvalidInputError unless these settings are numbers within limits; NumPy's become Python's."""
+        for name, (low, high) in limits.items():
+            value = getattr(self, name)
+            checks.within(name, value, low, high)
+            if isinstance(value, np.number):
+                object.__setattr__(self, name, value.item())
 
     @classmethod
     def from_settings(cls, settings: dict[str, Any]) -> Self:
@@ -100,6 +128,12 @@ class EncoderConfig(AgentConfig):
     """What agents have that encode their observations."""
 
     encoder: str | Encoder | None = None  # a name such as scaled, or module:Class; None: the usual one
+
+
+def check_device(name: Any) -> None:
+    """Raise InvalidInputError unless this can be the name of a device."""
+    if not isinstance(name, str) or not re.fullmatch(r"auto|cpu|cuda(:\d{1,3})?", name):
+        raise InvalidInputError(f"device must be one of 'cpu', 'cuda', 'auto', got {name!r:.100}")
 
 
 def part_settings(config: type[AgentConfig]) -> list[str]:

@@ -1,14 +1,19 @@
 """An episode on its way into a memory: step by step while it lasts, whole when it has ended."""
 
-from math import isfinite
+from array import array
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from engram.envs.observed import LARGEST, is_usable
 from engram.errors import InvalidInputError
 from engram.memory import EpisodicMemory
+from engram.parts import Spaces
+from engram.training.environment import LARGEST_REWARD
 from engram.training.events import total_of
 from engram.typing import Array, Floats, Longs, States
+
+FEWEST_ROWS = 64  # for which there is room in a new episode
 
 
 class Finished(NamedTuple):
@@ -35,40 +40,58 @@ class Finished(NamedTuple):
 
 
 class Episode:
-    """What was seen, done and received in the unfinished episode: one entry of each list per step."""
+    """What was seen, done and received in the unfinished episode, packed: about as many bytes as the numbers have.
+
+    The last step may still be going on: then it has no reward yet.
+    """
 
     def __init__(self) -> None:
         self.clear()
 
     def clear(self) -> None:
         """Forget everything."""
-        self.keys: list[Any] = []  # while the encoder has not settled, observations
-        self.states: list[int] = []
-        self.actions: list[int] = []
-        self.rewards: list[float] = []
-        self.best: list[float] = []  # max over a of Q(s, a) when the state was visited; only NEC needs it
+        self._rows: Array = np.zeros((0, 0), np.float32)  # keys, with room for more
+        self._tensors: list[Any] = []  # keys on a GPU
+        self.states = array("Q")
+        self.actions = array("q")
+        self.rewards = array("d")
+        self.best = array("d")  # max over a of Q(s, a) when the state was visited; only NEC needs it
 
     def __len__(self) -> int:
         return len(self.actions)
 
+    @property
+    def keys(self) -> Any:
+        """Keys [T, key_size] as an array or a tensor; while the encoder has not settled, observations."""
+        return stack_tensors(self._tensors) if self._tensors else self._rows[: len(self)]
+
+    def replace_keys(self, keys: Any) -> None:
+        """Take other keys in the place of those of the steps so far."""
+        self._rows, self._tensors = (keys, []) if isinstance(keys, np.ndarray) else (self._rows[:0], list(keys))
+
     def add(self, key: Any, state: int, action: int) -> None:
         """Begin a step."""
-        self.keys.append(key)
+        step = len(self.actions)
+        if not isinstance(key, np.ndarray):
+            self._tensors.append(key)
+        elif step < len(self._rows):
+            self._rows[step] = key
+        else:
+            self._rows = grown(self._rows, step, key)
         self.states.append(state)
         self.actions.append(action)
 
     def finish(self, returns: Floats) -> Finished:
         """The finished episode with its returns; the buffers are empty afterwards."""
-        keys = np.array(self.keys) if isinstance(self.keys[0], np.ndarray) else stack_tensors(self.keys)
-        states, actions = np.array(self.states, np.uint64), np.array(self.actions)
-        finished = Finished(keys, states, actions, returns, total_of(self.rewards))
+        states, actions = np.array(self.states, np.uint64), np.array(self.actions, np.int64)
+        finished = Finished(self.keys, states, actions, returns, total_of(self.rewards))
         self.clear()
         return finished
 
     def state_dict(self) -> dict[str, Any]:
-        """The lists as arrays; `best` only where it is kept."""
+        """The steps as arrays; `best` only where it is kept."""
         state: dict[str, Any] = {
-            "keys": np.array([as_array(key) for key in self.keys], np.float32 if not self.keys else None),
+            "keys": np.array(as_array(self.keys)) if len(self) else np.zeros(0, np.float32),
             "states": np.array(self.states, np.uint64),
             "actions": np.array(self.actions, np.int32),
             "rewards": np.array(self.rewards, np.float64),
@@ -77,38 +100,52 @@ class Episode:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` gave."""
-        self.keys = list(state["keys"])
-        self.states, self.actions = state["states"].tolist(), state["actions"].tolist()
-        self.rewards, self.best = state["rewards"].tolist(), state.get("best", np.zeros(0)).tolist()
+        numbers = {"best": np.zeros(0), **state}
+        for name, dtype in (
+            ("states", np.uint64),
+            ("actions", np.int32),
+            ("rewards", np.float64),
+            ("best", np.float64),
+        ):
+            if numbers[name].ndim != 1 or numbers[name].dtype != dtype:
+                raise InvalidInputError(f"{name} of an unfinished episode must be a vector of {np.dtype(dtype)}")
+        self.clear()
+        self._rows = state["keys"] if len(state["keys"]) else self._rows
+        for name in ("states", "actions", "rewards", "best"):
+            getattr(self, name).extend(numbers[name].tolist())
 
-    def check(
-        self, length: int, shape: tuple[int, ...], actions: int, *, has_best: bool = False, pending: bool = False
-    ) -> None:
-        """Raise InvalidInputError unless there are so many steps, with keys of this shape and possible actions.
+    def check(self, length: int, begun: int, spaces: Spaces, *, key: tuple[Any, Any], has_best: bool = False) -> None:
+        """Raise InvalidInputError unless so many steps have ended and begun, with keys of this shape and dtype."""
+        shape, dtype = key
+        keys = as_array(self.keys) if begun else np.zeros((0, *shape), dtype)
+        actions, best = np.array(self.actions), np.array(self.best)
+        facts = {
+            f"{begun} steps were begun": len(self) == len(self.states) == begun,
+            f"{length} rewards were received": len(self.rewards) == length,
+            "values were noted for each step": len(self.best) == (begun if has_best else 0),
+            f"keys are {dtype} of shape {shape}": keys.shape == (begun, *shape) and keys.dtype == dtype,
+            f"actions are from 0 to {spaces.actions - 1}": bool(((actions >= 0) & (actions < spaces.actions)).all()),
+            "rewards are finite and not too large": bool((np.abs(self.rewards) <= LARGEST_REWARD).all()),
+            "keys and values are finite": is_usable(keys) and bool((np.abs(best) <= LARGEST).all()),
+        }
+        for fact, holds in facts.items():
+            if not holds:
+                raise InvalidInputError(f"the unfinished episode is not valid: it should hold that {fact}")
 
-        With `pending` there is one more, whose reward is not known yet.
-        """
-        begun = length + pending
-        lists: list[list[Any]] = [self.keys, self.states, self.actions, *([self.best] if has_best else [])]
-        same = all(len(each) == begun for each in lists) and len(self.rewards) == length
-        same = same and (has_best or not self.best)
-        inside = all(0 <= action < actions for action in self.actions) and all(
-            tuple(key.shape) == shape for key in self.keys
-        )
-        finite = all(isfinite(number) for number in (*self.rewards, *self.best)) and all(
-            bool(np.isfinite(as_array(key)).all()) for key in self.keys
-        )
-        if not (same and inside and finite):
-            raise InvalidInputError(
-                f"the unfinished episode is not valid: it should have {length} steps with actions from 0 to "
-                f"{actions - 1}, keys of shape {shape} and finite numbers"
-            )
+
+def grown(rows: Array, count: int, row: Array) -> Array:
+    """An array that begins with the first `count` rows and this one, with room for as many again."""
+    larger = np.empty((max(2 * count, FEWEST_ROWS), *row.shape), row.dtype)
+    if count:
+        larger[:count] = rows
+    larger[count] = row
+    return larger
 
 
 def as_array(numbers: Any) -> Array:
     """A NumPy array of an array or of a tensor on any device."""
-    array: Array = numbers if isinstance(numbers, np.ndarray) else numbers.detach().cpu().numpy()
-    return array
+    found: Array = numbers if isinstance(numbers, np.ndarray) else numbers.detach().cpu().numpy()
+    return found
 
 
 def stack_tensors(keys: list[Any]) -> Any:

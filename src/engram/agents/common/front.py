@@ -4,7 +4,7 @@ from typing import Any
 
 from engram.agents.common.config import EncoderConfig
 from engram.encoders import ENCODERS, Encoder
-from engram.encoders.base import build_encoder
+from engram.encoders.base import build_encoder, checked
 from engram.parts import Spaces
 from engram.typing import Array
 
@@ -17,7 +17,7 @@ class Front:
         self.shape = spaces.observation_shape
         if config.encoder is not None:
             self.encoder = build_encoder(ENCODERS.find(config.encoder), spaces, generator)
-            self.shape = self.encoder.shape
+            self.shape, self._encode = self.encoder.shape, checked(self.encoder)
 
     @property
     def settled(self) -> bool:
@@ -31,4 +31,4 @@ class Front:
 
     def __call__(self, observations: Array) -> Array:
         """[B, …] → [B, *shape]."""
-        return observations if self.encoder is None else self.encoder(observations)
+        return observations if self.encoder is None else self._encode(observations)

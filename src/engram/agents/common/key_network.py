@@ -3,7 +3,8 @@
 from typing import Any
 
 from engram.agents.common.front import Front
-from engram.devices import put, torch
+from engram.devices import check_weights, put, torch
+from engram.errors import InvalidInputError
 from engram.networks.inputs import as_input
 from engram.networks.layers import CompiledLayers
 from engram.typing import Array
@@ -35,13 +36,25 @@ class KeyNetwork:
         if self._compiled is not None:
             return self._compiled(encoded)
         with torch.no_grad():
-            keys = self.module(as_input(encoded, self.device))
+            keys = self.forward_encoded(encoded)
         return keys.numpy() if self.device.type == "cpu" else keys
 
     def forward(self, observations: Array) -> torch.Tensor:
         """[B, …] → [B, key_size], with gradients."""
-        keys: torch.Tensor = self.module(as_input(self.front(observations), self.device))
+        return self.forward_encoded(self.front(observations))
+
+    def forward_encoded(self, encoded: Array) -> torch.Tensor:
+        """Encoded observations through the module."""
+        if encoded.shape[1:] != self.front.shape:
+            raise InvalidInputError(
+                f"the network takes [batch, {self.front.shape}], got an array of shape {encoded.shape}"
+            )
+        keys: torch.Tensor = self.module(as_input(encoded, self.device))
         return keys
+
+    def check_valid(self) -> None:
+        """Raise InvalidInputError unless every weight is one that can be saved and loaded."""
+        check_weights(self.module.parameters())
 
     def weights_changed(self) -> None:
         """To be called after each change of the network's weights."""

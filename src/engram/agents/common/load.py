@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from engram.agents import BUILT_IN, Agent, find_agent
-from engram.agents.common.model_file import read_model
+from engram.agents.common.model_file import as_path, read_model
 from engram.envs import EnvLike
 from engram.errors import ModelFileError
 
@@ -15,7 +15,7 @@ def load(
     """An agent from a file that `save` wrote, as `Agent.load`; one of your own has to be given: `agent=MyAgent`."""
     if agent is not None:
         return find_agent(agent).load(path, env, **parts)
-    name = read_model(Path(path)).agent
+    name = read_model(as_path(path)).agent
     if name not in BUILT_IN:
         raise ModelFileError(
             f"{path} holds the agent {name!r}, which is not part of this Engram; if it is your own, give it: in Python "

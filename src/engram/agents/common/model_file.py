@@ -1,10 +1,11 @@
 """Model files: everything that an agent is, in one safetensors file."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from engram.errors import ModelFileError
+from engram.errors import InvalidInputError, ModelFileError
 from engram.files.arrays import join, read_arrays, split, write_arrays
 
 # what reading a state dict of the wrong form raises
@@ -28,10 +29,22 @@ class Model(NamedTuple):
                 raise ValueError(f"{path} has {array.shape[1]} columns, the settings ask for {width}")
 
 
+def as_path(path: Any) -> Path:
+    """The path of a file, from text or a path."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str) or "\0" in os.fspath(path):
+        raise InvalidInputError(f"path must be the path of a file, got {path!r:.100}")
+    return Path(path)
+
+
 def write_model(path: Path, agent: str, description: Mapping[str, Any], state: Mapping[str, Any]) -> None:
     """Write an agent's file."""
     arrays, plain = split(state)
-    write_arrays(path, {"agent": agent, "description": description, "plain": plain}, arrays)
+    try:
+        write_arrays(path, {"agent": agent, "description": description, "plain": plain}, arrays)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"settings, options and states of parts must be plain data and arrays of numbers to be saved: {error}"
+        ) from error
 
 
 def read_model(path: Path) -> Model:

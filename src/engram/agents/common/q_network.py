@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from engram.agents.common.front import Front
-from engram.devices import put, torch
+from engram.devices import check_weights, put, torch
+from engram.errors import InvalidInputError
 from engram.networks import Network, make_module
 from engram.networks.inputs import as_input
 from engram.networks.layers import CompiledLayers
@@ -52,8 +53,12 @@ class QNetwork:
 
     def forward(self, observations: Array) -> torch.Tensor:
         """[B, …] → [B, actions], with gradients."""
-        # a copy in PyTorch's own memory, which is aligned: the same bits every run
-        batch = torch.tensor(self.front(observations))
+        encoded = self.front(observations)
+        if encoded.shape[1:] != self.front.shape:
+            raise InvalidInputError(
+                f"the network takes [batch, {self.front.shape}], got an array of shape {encoded.shape}"
+            )
+        batch = torch.tensor(encoded)  # a copy in PyTorch's own memory, which is aligned: the same bits every run
         heads: torch.Tensor = self._layers(as_input(batch, self.device))
         return heads @ self._combination
 
@@ -61,6 +66,10 @@ class QNetwork:
         """To be called after each change of the parameters."""
         if self._compiled is not None:
             self._compiled.weights_changed()
+
+    def check_valid(self) -> None:
+        """Raise InvalidInputError unless every weight is one that can be saved and loaded."""
+        check_weights(self.parameters)
 
     def copy(self, other: "QNetwork") -> None:
         """Become equal to another one."""

@@ -6,6 +6,8 @@ import numpy as np
 
 from engram.agents.common.episode import Episode, as_array
 from engram.agents.common.waiting import Waiting
+from engram.encoders.base import Encoder, checked
+from engram.errors import InvalidInputError
 from engram.exploration import View
 from engram.memory import EpisodicMemory
 from engram.parts import Spaces
@@ -36,6 +38,7 @@ class Recall:
 
     def __init__(self, encoder: Encodes, memory: EpisodicMemory, spaces: Spaces, *, ties: str) -> None:
         self.encoder, self.memory, self.spaces = encoder, memory, spaces
+        self._encode = checked(encoder) if isinstance(encoder, Encoder) else encoder
         self.unfinished, self.waiting = Episode(), Waiting()
         self.view = View(spaces.actions, q_values=self._look_up, distances=self._measure, ties=ties)
 
@@ -47,14 +50,17 @@ class Recall:
             return np.array(observation[None])
         if not was_settled:
             self._settle()
-        return encoder(observation[None])
+        return self._encode(observation[None])
 
     def _settle(self) -> None:
         """Encode and write all that waited, and encode the unfinished episode."""
         for waited in self.waiting.episodes:
-            waited._replace(keys=self.encoder(waited.keys)).write_to(self.memory)
+            waited._replace(keys=self._encode(waited.keys)).write_to(self.memory)
         self.waiting.episodes = []
-        self.unfinished.keys = [self.encoder(seen[None])[0] for seen in self.unfinished.keys]
+        if len(self.unfinished):
+            encoded = [self._encode(seen[None])[0] for seen in self.unfinished.keys]
+            keys = np.array(encoded) if isinstance(encoded[0], np.ndarray) else encoded
+            self.unfinished.replace_keys(keys)
 
     def finish(self, returns: Floats) -> None:
         """End the episode, and write it with its returns, now or when keys have settled."""
@@ -68,13 +74,13 @@ class Recall:
         """Q of every action for a batch of observations, [B, …] → [B, actions]; touches nothing."""
         if not self.encoder.settled:
             return np.zeros((len(observations), self.spaces.actions), np.float32)
-        return as_array(self.memory.read(self.encoder(observations)))
+        return as_array(self.memory.read(self._encode(observations)))
 
     def distances(self, observations: Array) -> Floats:
         """d² to the nearest entry of each action's table for a batch of observations, [B, …] → [B, actions]."""
         if not self.encoder.settled:
             return np.full((len(observations), self.spaces.actions), np.inf, np.float32)
-        return self.memory.nearest_distances(self.encoder(observations))
+        return self.memory.nearest_distances(self._encode(observations))
 
     def _look_up(self, keys: Any) -> Floats:
         """Q of every action at the key of a training step, [1, key_size] → [actions]; counts as use."""
@@ -92,8 +98,10 @@ class Recall:
 
     def check(self, loop: LoopState, *, has_best: bool = False) -> None:
         """Raise InvalidInputError unless the unfinished episode is the loop's and all that waits can be written."""
-        spaces = self.spaces
-        shape = (self.memory.key_size,) if self.encoder.settled else spaces.observation_shape
-        pending = loop.pending is not None
-        self.unfinished.check(loop.length, shape, spaces.actions, has_best=has_best, pending=pending)
-        self.waiting.check(spaces.observation_shape, spaces.actions)
+        spaces, settled = self.spaces, self.encoder.settled
+        seen = spaces.observation_shape, spaces.observation_dtype
+        key = ((self.memory.key_size,), np.dtype(np.float32)) if settled else seen
+        self.unfinished.check(loop.length, loop.begun, spaces, key=key, has_best=has_best)
+        self.waiting.check(spaces)
+        if settled and self.waiting.episodes:
+            raise InvalidInputError("episodes wait for their encoder to settle, but it has settled")

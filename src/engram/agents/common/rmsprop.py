@@ -1,18 +1,18 @@
 """RMSprop as the paper's authors ran it: ε stands inside the square root."""
 
 from collections.abc import Iterable
+from math import isfinite
 from typing import Any
 
-from engram import checks
 from engram.devices import put, torch
+from engram.envs.observed import LARGEST
 from engram.errors import InvalidInputError
 
-
-def check_rmsprop(config: Any) -> None:
-    """Raise InvalidInputError unless the settings of a config are such that a step can be taken."""
-    for name in ("learning_rate", "rmsprop_decay"):
-        checks.within(name, getattr(config, name), 0, 1)
-    checks.within("rmsprop_epsilon", config.rmsprop_epsilon, 1e-30, 1)
+RMSPROP_LIMITS: dict[str, tuple[float, float]] = {  # of the settings of agents that learn with it
+    "learning_rate": (0, 1),
+    "rmsprop_decay": (0, 1),
+    "rmsprop_epsilon": (1e-30, 1),
+}
 
 
 class RMSprop:
@@ -33,6 +33,7 @@ class RMSprop:
     def step(self, gradients: Iterable[torch.Tensor]) -> None:
         """Take one step along the gradients, given in the order of the parameters."""
         g = list(gradients)
+        check_gradients(g)
         torch._foreach_mul_(self._squares, self.decay)
         torch._foreach_addcmul_(self._squares, g, g, 1 - self.decay)
         roots = torch._foreach_add(self._squares, self.epsilon)
@@ -46,6 +47,13 @@ class RMSprop:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` gave."""
         for number, square in enumerate(self._squares):
-            put(square, state[str(number)])
-            if (state[str(number)] < 0).any():
-                raise InvalidInputError("an average of squares must not be negative")
+            put(square, state[str(number)], lowest=0.0, highest=LARGEST)
+
+
+def check_gradients(gradients: list[torch.Tensor]) -> None:
+    """Raise InvalidInputError unless float32 can hold the sum of the squares of each gradient."""
+    if not all(map(isfinite, torch.stack(torch._foreach_norm(gradients)).tolist())):
+        raise InvalidInputError(
+            "learning has diverged: the network's gradients are not finite, and nothing was learned from them; "
+            "choose a smaller learning_rate, smaller rewards or another seed"
+        )

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 
 from engram.agents.common.episode import Finished
+from engram.envs.observed import is_usable
 from engram.errors import InvalidInputError
+from engram.parts import Spaces
 
 
 class Waiting:
@@ -30,15 +32,34 @@ class Waiting:
         self.episodes = []
         if not state:
             return
-        ends = np.cumsum(state["lengths"])[:-1]
+        lengths, totals, steps = state["lengths"], state["totals"], len(state["actions"])
+        facts = {
+            "lengths are whole numbers from 1": lengths.ndim == 1
+            and lengths.dtype == np.int64
+            and (lengths >= 1).all(),
+            "lengths add up to the number of steps": lengths.astype(np.float64).sum() == steps,
+            "every episode has its return": totals.shape == lengths.shape and np.isfinite(totals).all(),
+        }
+        facts |= {
+            f"{name} are {np.dtype(dtype)}, one for each step": state[name].shape == (steps,)
+            and state[name].dtype == dtype
+            for name, dtype in (("states", np.uint64), ("actions", np.int64), ("returns", np.float32))
+        }
+        for fact, holds in facts.items():
+            if not holds:
+                raise InvalidInputError(
+                    f"episodes that wait for their encoder to settle are not valid: expected that {fact}"
+                )
+        ends = np.cumsum(lengths)[:-1]
         columns = [np.split(state[name], ends) for name in ("keys", "states", "actions", "returns")]
-        for keys, states, actions, returns, total in zip(*columns, state["totals"].tolist(), strict=True):
+        for keys, states, actions, returns, total in zip(*columns, totals.tolist(), strict=True):
             self.episodes.append(Finished(keys, states, actions, returns, total))
 
-    def check(self, shape: tuple[int, ...], actions: int) -> None:
+    def check(self, spaces: Spaces) -> None:
         """Raise InvalidInputError unless every episode can be encoded and written."""
         for each in self.episodes:
-            right = each.keys.shape == (len(each.actions), *shape) and each.states.shape == each.returns.shape
-            inside = bool(((each.actions >= 0) & (each.actions < actions)).all())
-            if not (right and inside and np.isfinite(each.returns).all() and np.isfinite(each.keys).all()):
+            right = each.keys.shape == (len(each.actions), *spaces.observation_shape)
+            right &= each.keys.dtype == spaces.observation_dtype and each.states.shape == each.returns.shape
+            inside = bool(((each.actions >= 0) & (each.actions < spaces.actions)).all())
+            if not (right and inside and np.isfinite(each.returns).all() and is_usable(each.keys)):
                 raise InvalidInputError("an episode that waits for its encoder to settle is not valid")

@@ -1,0 +1,78 @@
+"""Observations at the door: whoever gives them, they are finite numbers in the environment's own shape and dtype."""
+
+from typing import Any
+
+import numpy as np
+
+from engram.compiling import compiled
+from engram.errors import InvalidInputError
+from engram.typing import Array
+
+LARGEST = float(np.finfo(np.float32).max)  # keys and networks hold float32
+NUMBERS = "biuf"  # kinds of dtypes: booleans, integers and floats
+COMPILED = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+@compiled
+def all_usable(array: Array) -> bool:
+    """Whether a vector of floats holds only numbers that float32 can hold: no NaN, no infinity."""
+    for value in array:  # noqa: SIM110 (a loop is what compiles)
+        if not abs(value) <= LARGEST:
+            return False
+    return True
+
+
+def is_usable(array: Array) -> bool:
+    """Whether an array of any shape and kind of numbers holds only what float32 can hold."""
+    if array.dtype.kind != "f":
+        return True
+    if array.dtype in COMPILED and array.flags.carray:
+        return all_usable(array.reshape(-1))
+    return bool((np.abs(array) <= LARGEST).all())
+
+
+def as_numbers(given: Any, dtype: np.dtype[Any], who: str) -> Array:
+    """Numbers as an array of this dtype; InvalidInputError, naming who gave them, where it cannot hold them."""
+    if given.dtype == dtype:
+        return given  # type: ignore[no-any-return]
+    if given.dtype.kind not in NUMBERS:
+        raise InvalidInputError(f"{who} must consist of numbers of dtype {dtype}, got an array of {given.dtype}")
+    with np.errstate(all="ignore"):
+        converted: Array = given.astype(dtype)
+    if dtype.kind != "f" and not np.array_equal(converted, given):
+        raise InvalidInputError(
+            f"{who} must consist of numbers that {dtype} can hold exactly, got others of {given.dtype}: {given!s:.100}"
+        )
+    return converted
+
+
+def as_array(given: Any, who: str) -> Array:
+    """Whatever was given as an array; InvalidInputError where that is none."""
+    if isinstance(given, np.ndarray):
+        return given
+    try:
+        return np.asarray(given)
+    except (ValueError, TypeError, RuntimeError, OverflowError) as error:
+        raise InvalidInputError(f"{who} must be an array of numbers, got {given!r:.100}: {error}") from error
+
+
+def check_usable(array: Array, who: str) -> None:
+    """Raise InvalidInputError, naming who gave them, for observations with NaN, infinity or too large a number."""
+    if not is_usable(array):
+        raise InvalidInputError(
+            f"{who} must be finite, got NaN, infinity or a number too large for float32: {array!s:.200}; "
+            "check the environment, or wrap it so that observations are finite"
+        )
+
+
+def as_batch(given: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """A batch of observations that a user gave, [B, *shape]; InvalidInputError says what is wrong with it."""
+    array = as_array(given, "observations")
+    if array.ndim != len(shape) + 1 or array.shape[1:] != shape:
+        raise InvalidInputError(
+            f"observations must have shape (batch, {', '.join(map(str, shape))}), got {array.shape}; "
+            "one alone is a batch of one: observation[None]"
+        )
+    batch = as_numbers(array, dtype, "observations")
+    check_usable(batch, "observations")
+    return batch
