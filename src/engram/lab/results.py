@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from engram.errors import MissingExtraError, RunFolderError
-from engram.files.disk import is_file, read_file, storage_errors, write_atomically
+from engram.files.disk import is_file, read_file, write_atomically
 from engram.lab.cell import Cell
-from engram.lab.study_folder import StudyFolder, unusual_evaluation
+from engram.lab.study_folder import StudyFolder, check_evaluation, unusual_evaluation
 from engram.runs.folder import RunFolder
 
 try:
@@ -61,8 +61,7 @@ class Results:
         if rows or not is_file(path / TABLE):
             evaluations = pl.DataFrame(rows, SCHEMA, orient="row")
         else:
-            with storage_errors("read", path / TABLE):
-                evaluations = _with_names(pl.read_parquet(path / TABLE), places)
+            evaluations = _with_names(_read_table(path / TABLE), places)
         if dict(evaluations.schema) != SCHEMA:
             raise RunFolderError(f"{path / TABLE} is not a table of evaluations; export it again from the runs")
         return cls(study["study"], study["title"], evaluations, places, folder.calls(), path)
@@ -99,7 +98,21 @@ def read_evaluations(path: Path | str) -> pl.DataFrame:
 
 def _place(folder: RunFolder, place: dict[str, Any]) -> dict[str, Any]:
     """A run as the study declares it, with the settings of its evaluations from the run's own config."""
-    return {**place, **unusual_evaluation(folder.config or {})}
+    config = folder.config or {}
+    try:
+        check_evaluation(config)
+    except TypeError as error:
+        raise RunFolderError(f"cannot read {folder.path / 'config.json'}: {error}; put it back as it was") from error
+    return {**place, **unusual_evaluation(config)}
+
+
+def _read_table(path: Path) -> pl.DataFrame:
+    """A table that `export` wrote."""
+    try:
+        return pl.read_parquet(BytesIO(read_file(path)))
+    except pl.exceptions.PolarsError as error:
+        said = str(error).splitlines()[0]
+        raise RunFolderError(f"cannot read {path}: {said}; export it again from the runs") from error
 
 
 def _with_names(table: pl.DataFrame, places: dict[str, dict[str, Any]]) -> pl.DataFrame:

@@ -45,7 +45,7 @@ class StudyFolder:
         read = self._read()
         with self._malformed():
             study = {"study": read["study"], "title": read["title"], "runs": dict(read["runs"])}
-            if not isinstance(study["title"], str):
+            if not is_text(study["title"]):
                 raise TypeError("its title must be text")
             for run_id, place in study["runs"].items():
                 _check_place(check_file_name("a run's id", run_id), place)
@@ -55,7 +55,7 @@ class StudyFolder:
         """What `study.json` holds, whatever the kind of study: at least its name."""
         with self._malformed():
             read = read_json(self._study)
-            if not isinstance(read["study"], str):
+            if not is_text(read["study"]):
                 raise TypeError("its name must be text")
             return dict(read)
 
@@ -141,7 +141,7 @@ class StudyFolder:
             try:
                 calls.append(json.loads(line))
                 _check_call(calls[-1])
-            except (ValueError, KeyError, TypeError, RecursionError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 raise RunFolderError(
                     f"cannot read line {number} of {self._calls}: {error!r}; put it back as it was, or move the file "
                     "elsewhere: it tells only how the runs were made"
@@ -155,13 +155,34 @@ def _check_place(run_id: str, place: Any) -> None:
     described = strategy is None or isinstance(strategy, str)
     described = described or (isinstance(strategy, dict) and isinstance(strategy.get("name"), str))
     if not (
-        all(isinstance(place[name], str) for name in ("agent", "env"))
-        and all(type(place[name]) is int for name in ("seed", "steps"))
-        and isinstance(place.get("variant", ""), str)
+        all(is_text(each) for each in (place["agent"], place["env"], place.get("variant", "")))
         and described
-        and (capacity is None or type(capacity) is int)
+        and is_text(json.dumps(strategy, ensure_ascii=False))
+        and is_count(place["seed"], 0)
+        and is_count(place["steps"], 1)
+        and (capacity is None or is_count(capacity, 1))
     ):
         raise TypeError(f"the run {run_id} is not described as one")
+    check_evaluation(place)
+
+
+def check_evaluation(settings: Mapping[str, Any]) -> None:
+    """Raise an error unless all settings of evaluations that are given can be ones."""
+    for name in EVALUATION:
+        value = settings.get(name, getattr(Run, name))
+        number = type(value) in (int, float) and 0 <= value <= 1 if name == "evaluation_epsilon" else is_count(value, 1)
+        if not (number or (value is None and name == "evaluation_max_steps")):
+            raise TypeError(f"{name} cannot be {value!r:.80}")
+
+
+def is_count(value: Any, lowest: int) -> bool:
+    """Whether a value is a whole number that a table can hold."""
+    return type(value) is int and lowest <= value < 2**63
+
+
+def is_text(value: Any) -> bool:
+    """Whether a value is text that a file can hold."""
+    return isinstance(value, str) and value.encode(errors="replace").decode() == value
 
 
 def _check_call(call: Any) -> None:
@@ -170,7 +191,7 @@ def _check_call(call: Any) -> None:
     counts = [call["runs"][name] for name in ("done", "reused", "failed")]
     versions = [text for pair in call["versions"].items() for text in pair]
     whole = isinstance(call["seconds"], int | float) and all(type(count) is int for count in counts)
-    if not (whole and all(isinstance(text, str) for text in [*texts, *versions])):
+    if not (whole and all(is_text(text) for text in [*texts, *versions])):
         raise TypeError("it does not describe a command")
 
 

@@ -1,5 +1,6 @@
 """The result of a finished run, and whether the files of one agree with each other."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def is_result(result: Mapping[str, Any]) -> bool:
     score, counts = result.get("score"), [result.get(name) for name in ("evaluations", "steps", "episodes")]
     sizes = result.get("memory_size", [])
     plain = isinstance(sizes, list) and all(type(count) is int for count in [*counts, *sizes])
-    return plain and (score is None or type(score) in (int, float))
+    return plain and (score is None or (type(score) in (int, float) and abs(score) <= sys.float_info.max))
 
 
 def check_agreement(run: Run, result: Mapping[str, Any], log: bytes, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -9,10 +10,12 @@ from typing import IO, Any, Self
 
 from xxhash import xxh3_128
 
+from engram.checks import MOST_STEPS
 from engram.errors import StorageError, UnusableRunError
 from engram.files.disk import is_file, open_in_place, read_file, storage_errors, sync_folder
 from engram.training.events import EpisodeEnd, Evaluation, Event, mean_of
 
+LARGEST = sys.float_info.max  # of a number; neither NaN nor infinity is below it
 BUFFERED_BYTES = 2**20  # of lines that wait for the next checkpoint
 
 
@@ -128,16 +131,21 @@ def parse(content: bytes, path: Path) -> Iterator[dict[str, Any]]:
 def _is_entry(entry: Any) -> bool:
     """Whether a line has everything that an episode or an evaluation has."""
     if entry["event"] == "episode":
-        return _are_numbers(entry["step"], entry["return"], entry["length"])
+        return _are_counts(entry["step"], entry["length"]) and _are_numbers(entry["return"])
     returns, lengths = entry["returns"], entry["lengths"]
     return bool(
         entry["event"] == "evaluation"
         and isinstance(returns, list)
         and isinstance(lengths, list)
         and 0 < len(returns) == len(lengths)
-        and _are_numbers(entry["step"], *returns, *lengths)
+        and _are_counts(entry["step"], *lengths)
+        and _are_numbers(*returns)
     )
 
 
+def _are_counts(*values: Any) -> bool:
+    return all(type(value) is int and 0 <= value <= MOST_STEPS for value in values)
+
+
 def _are_numbers(*values: Any) -> bool:
-    return all(type(value) in (int, float) for value in values)
+    return all(type(value) in (int, float) and abs(value) <= LARGEST for value in values)
