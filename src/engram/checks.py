@@ -1,48 +1,98 @@
 """Checks of what users hand in, each with a message that says what was given and what is expected."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from engram.errors import InvalidInputError
+from engram.machine import available_memory
+
+LARGE = 2**26  # bytes above which it is worth asking how much memory there is
 
 
-def at_least(name: str, value: Any, lowest: int) -> int:
-    """A whole number that is not below the lowest."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float | np.number)
-        or not np.isfinite(value)
-        or value != np.floor(value)
-    ):
-        raise InvalidInputError(f"{name} must be a whole number, got {value!r}")
+def at_least(name: str, value: Any, lowest: int, highest: int | None = None) -> int:
+    """A whole number that is not below the lowest, nor above the highest if there is one."""
+    if not is_number(value) or not (isinstance(value, int) or np.isfinite(value)) or value != int(value):
+        raise InvalidInputError(f"{name} must be a whole number, got {shown(value)}")
     if value < lowest:
-        raise InvalidInputError(f"{name} must be at least {lowest}, got {value}")
+        raise InvalidInputError(f"{name} must be at least {lowest}, got {shown(value)}")
+    if highest is not None and value > highest:
+        raise InvalidInputError(f"{name} must be at most {highest:,}, got {shown(value)}")
     return int(value)
 
 
 def within(name: str, value: Any, low: float, high: float) -> float:
     """A number from low to high, both included."""
-    if not (isinstance(value, int | float | np.number) and low <= value <= high):
-        raise InvalidInputError(f"{name} must be a number from {low:g} to {high:g}, got {value!r}")
+    if not (is_number(value) and low <= value <= high and is_float(value)):
+        raise InvalidInputError(f"{name} must be a number from {low:g} to {high:g}, got {shown(value)}")
     return float(value)
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidInputError(f"{name} must be True or False, got {shown(value)}")
+    return bool(value)
 
 
 def one_of(name: str, value: str, choices: Iterable[str]) -> str:
     """One of the names on offer; an unknown one is answered with the nearest."""
     choices = list(choices)
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
+        hint = nearest(value, choices) if isinstance(value, str) else ""
         raise InvalidInputError(
-            f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}; {nearest(value, choices)}".rstrip(
-                "; "
-            )
+            f"{name} must be one of {', '.join(map(repr, choices))}, got {shown(value)}; {hint}".rstrip("; ")
         )
     return value
+
+
+def room(size: int, what: str, advice: Callable[[int], str], free: int | None = None) -> None:
+    """Raise InvalidInputError, naming what takes it, unless so many bytes are free: by default, of main memory.
+
+    `advice` says what to do, given the bytes that are free.
+    """
+    if free is None and size > LARGE:
+        free = available_memory()
+    if free is not None and size > free:
+        raise InvalidInputError(
+            f"{what} takes {in_bytes(size)}, and {in_bytes(free)} of memory are available; {advice(free)}"
+        )
+
+
+def in_bytes(size: int) -> str:
+    """A number of bytes in a unit that fits it."""
+    for unit, power in (("TB", 12), ("GB", 9), ("MB", 6)):
+        if size >= 10**power:
+            return f"{size // 10 ** (power - 1) / 10:,.1f} {unit}" if size < 10**16 else f"{size // 10**power:,} {unit}"
+    return f"{size:,} bytes"
 
 
 def nearest(value: object, choices: Iterable[str]) -> str:
     """A question that names the choice most like what was given, or nothing where none is like it."""
     close = difflib.get_close_matches(str(value), list(choices), n=1)
     return f"did you mean {close[0]!r}? " if close else ""
+
+
+def is_number(value: Any) -> bool:
+    """Whether this is a real number; True and False are not."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def is_float(value: Any) -> bool:
+    """Whether a number is not too large for a float."""
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
+
+
+def shown(value: object, most: int = 200) -> str:
+    """A value as it is written in Python, cut where it is long; its type where it cannot be written."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a whole number of thousands of digits, or a list that holds itself
+        text = f"a {type(value).__name__} that is too long to show"
+    return text if len(text) <= most else f"{text[:most]}…"

@@ -1,7 +1,7 @@
 """Writing files so that a crash or a power cut leaves the old or the new content, never a part of one."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -20,15 +20,19 @@ def storage_errors(what: str, path: Path) -> Iterator[None]:
         ) from error
 
 
-def write_atomically(path: Path, *parts: bytes) -> None:
-    """Replace a file's content such that a reader, or a power cut, sees all of the old or all of the new."""
+def write_atomically(path: Path, *parts: bytes | Iterable[memoryview]) -> None:
+    """Replace a file's content such that a reader, or a power cut, sees all of the old or all of the new.
+
+    A part may come in pieces that are made as they are written.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     with storage_errors("write", path):
         make_folder(path.parent)
         try:
             with temporary.open("wb") as file:
                 for part in parts:
-                    file.write(part)
+                    for piece in (part,) if isinstance(part, bytes) else part:
+                        file.write(piece)
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)

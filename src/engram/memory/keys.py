@@ -71,10 +71,10 @@ def get_key(keys: Floats, table: int, slot: Whole, capacity: int, out: Floats) -
 
 
 @compiled
-def get_keys(keys: Floats, table: int, capacity: int, out: Floats) -> None:
-    """Copy the first entries' keys, a row each."""
-    for slot in range(len(out)):
-        get_key(keys, table, slot, capacity, out[slot])
+def get_keys(keys: Floats, table: int, first: int, capacity: int, out: Floats) -> None:
+    """Copy the keys of entries from a first one on, a row each."""
+    for i in range(len(out)):
+        get_key(keys, table, first + i, capacity, out[i])
 
 
 @compiled

@@ -175,7 +175,7 @@ class RunFolder:
                     for callback in callbacks:
                         callback(event)
                     if isinstance(event, Step) and (stop.signal is not None or due(event.step)):
-                        checkpoints.save(event.step, agent.state_dict(), log.position())
+                        checkpoints.save(event.step, agent.state_in_pieces(), log.position())
                         if stop.signal is not None and event.step < run.steps:
                             raise Interrupted(
                                 f"stopped at step {event.step:,}, with everything saved; "
