@@ -10,7 +10,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from xxhash import xxh3_128
 
-from engram.errors import ModelFileError
+from engram.errors import InvalidInputError, ModelFileError
 from engram.files.disk import write_atomically
 from engram.files.pieces import Pieces
 from engram.files.rows import Rows
@@ -48,6 +48,9 @@ def write_arrays(path: Path, manifest: Mapping[str, Any], arrays: Mapping[str, A
     """
     text = json.dumps({"version": VERSION, "state_hash": HASH_NAME, **manifest})
     dtypes = list(DTYPES.values())
+    for name, array in arrays.items():
+        if array.dtype.newbyteorder("<") not in dtypes:
+            raise InvalidInputError(f"{name!r} is an array of type {array.dtype}, which a file cannot hold")
     order = sorted(arrays, key=lambda name: (dtypes.index(arrays[name].dtype.newbyteorder("<")), name))
     head = header({name: arrays[name] for name in order}, f"{checksum(text, arrays)}\n{text}")
     write_atomically(path, head, *(data_of(arrays[name]) for name in order))
@@ -110,7 +113,8 @@ def check_width(path: Path, name: str, shape: list[int]) -> None:
     """Raise ModelFileError if an array without content says that it is wider than any array that was written."""
     if 0 in shape and prod(filter(None, shape)) > WIDEST:
         raise ModelFileError(
-            f"{path} is damaged: its array {name!r} holds nothing, but has the shape {shape}; the most is {WIDEST:,} numbers"
+            f"{path} is damaged: its array {name!r} has no rows, but its shape is {shape}; a row has at most "
+            f"{WIDEST:,} numbers"
         )
 
 
@@ -126,7 +130,7 @@ def checksum(text: str, arrays: Mapping[str, Array | Pieces]) -> str:
 
 
 def split(state: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split a nested state dict into arrays (or their pieces), named by their paths (a/b), and the rest as plain data."""
+    """Split a nested state dict into arrays or their pieces, named by their paths (a/b), and the rest as plain data."""
     arrays: dict[str, Any] = {}
     plain: dict[str, Any] = {}
     for name, value in state.items():

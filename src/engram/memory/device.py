@@ -64,7 +64,8 @@ class DeviceStore(Store):
 
     def as_keys(self, keys: Any) -> Any:
         """Keys as a tensor on the device."""
-        there = isinstance(keys, torch.Tensor) and keys.device == self.device and keys.is_floating_point()
+        dense = isinstance(keys, torch.Tensor) and keys.layout == torch.strided
+        there = dense and keys.device == self.device and keys.is_floating_point()
         tensor = keys.detach() if there else torch.from_numpy(as_floats("keys", keys)).to(self.device)
         return tensor.float().contiguous()
 

@@ -28,7 +28,7 @@ def home(buckets: Ints, state: np.uint64) -> np.int64:
 
 
 @compiled
-def slot_in(bucket: Whole) -> np.int64:
+def slot_in(bucket: np.int32) -> np.int64:
     """The slot that a bucket holds, or EMPTY."""
     return np.int64(abs(bucket)) - 1
 
@@ -61,7 +61,7 @@ def insert(buckets: Ints, states: States, slot: Whole) -> np.int64:
 
 @compiled
 def remove(buckets: Ints, states: States, size: Whole, slot: Whole) -> None:
-    """Remove a slot from the index of `size` entries; the next slot with its state, if there is one, takes its place."""
+    """Remove a slot of a table with `size` entries; the next slot with its state, if there is one, takes its place."""
     gap = bucket_of(buckets, states, states[slot])
     if slot_in(buckets[gap]) != slot:
         return
@@ -90,7 +90,7 @@ def close(buckets: Ints, states: States, gap: Whole) -> None:
 
 @compiled
 def finds_all(buckets: Ints, states: States) -> bool:
-    """Whether the index gives, for each of these states of slots 0, 1, …, a slot that has it and is not above its own."""
+    """Whether the index finds each of these states of slots 0, 1, …, in its own slot or in a lower one that has it."""
     for slot in range(len(states)):
         found = find(buckets, states, states[slot])
         if not 0 <= found <= slot:

@@ -1,7 +1,7 @@
 """What is handed to a memory, as arrays that kernels can take: of the right type and shape, aligned, within limits.
 
-Kernels trust what passed here. Numbers of a key are at most `KEY_LIMIT` in size, so that a squared distance is finite in
-float32 for keys of up to `WIDEST` numbers, and a search finds as many entries as there are.
+Kernels trust what passed here. Numbers of a key are at most `KEY_LIMIT` in size, so that squared distances of keys of
+up to `WIDEST` numbers are finite in float32, and a search finds as many entries as there are.
 """
 
 from typing import Any
@@ -34,7 +34,7 @@ def as_states(numbers: Any) -> States:
     states = as_array("states", numbers, np.dtype(np.uint64), WHOLE)
     if isinstance(numbers, np.ndarray) and numbers.dtype == states.dtype:
         return states
-    if len(states) and states.max() >= 2**63 and (given_array(numbers) < 0).any():
+    if states.size and states.max() >= 2**63 and (given_array(numbers) < 0).any():
         raise InvalidInputError(f"states must be whole numbers from 0 to 2**64 - 1, got {checks.shown(numbers)}")
     return states
 
@@ -47,7 +47,9 @@ def as_array(name: str, numbers: Any, dtype: np.dtype[Any], kinds: str) -> Array
             given = np.empty(given.shape, dtype)
         if given.dtype.kind not in kinds:
             raise TypeError(f"of dtype {given.dtype}")
-        checks.room(given.size * dtype.itemsize, f"{name} of shape {given.shape}", lambda _: "hand over fewer at a time")
+        checks.room(
+            given.size * dtype.itemsize, f"{name} of shape {given.shape}", lambda _: "hand over fewer at a time"
+        )
         with np.errstate(over="ignore"):  # what does not fit becomes infinite, and is refused as such
             array = np.ascontiguousarray(given, dtype)
     except InvalidInputError:
@@ -87,7 +89,7 @@ def check_shape(name: str, array: Array, expected: tuple[int, ...], why: str) ->
 
 def check_range(name: str, numbers: Longs, highest: int) -> None:
     """Raise InvalidInputError unless all numbers are from 0 to the highest."""
-    if len(numbers) and not (numbers.min() >= 0 and numbers.max() <= highest):
+    if numbers.size and not (numbers.min() >= 0 and numbers.max() <= highest):
         raise InvalidInputError(f"{name} must be from 0 to {highest}, got {checks.shown(numbers)}")
 
 
@@ -116,10 +118,10 @@ def refuse_keys(keys: Floats) -> None:
 @compiled
 def all_finite(numbers: Doubles) -> bool:
     """Whether no number is NaN or infinite."""
+    wrong = 0  # counted without branches, so that the loop is vectorised
     for i in range(len(numbers)):
-        if not np.isfinite(numbers[i]):
-            return False
-    return True
+        wrong += int(not np.isfinite(numbers[i]))
+    return wrong == 0
 
 
 @compiled

@@ -94,6 +94,4 @@ def blend(old: Floats, key: Floats, weight: float) -> None:
     """c ← c + w (s − c); a weight of 1 gives the key as it is."""
     for dim in range(len(old)):
         way = np.float64(key[dim] - old[dim])
-        if not np.isfinite(way):  # as float32
-            way = np.float64(key[dim]) - np.float64(old[dim])
         old[dim] = key[dim] if weight == 1 else old[dim] + weight * way

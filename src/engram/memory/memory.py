@@ -272,9 +272,7 @@ def _checked_match(match: Any) -> Any:
     """The way of writing a state met before, if it is a known one."""
     step = checks.is_number(match) and 0 < match <= 1
     if not (step or (isinstance(match, str) and match == "max")):
-        raise InvalidInputError(
-            f'match must be "max" or a step size above 0 and up to 1, got {checks.shown(match)}'
-        )
+        raise InvalidInputError(f'match must be "max" or a step size above 0 and up to 1, got {checks.shown(match)}')
     return match
 
 

@@ -143,7 +143,7 @@ def _nearest(tables: Tables, action: int, key: Floats, wanted: int) -> Neighbour
     search = find_sketched if len(tables.codes) else find_unsketched
     found = search(tables.keys, sketch_of(tables), action, size, capacity, key[None], distances, slots)
     if found < wanted:
-        raise InvalidInputError("the search found fewer entries than there are; memory.check_valid() says what is wrong")
+        raise InvalidInputError(f"the search found {found} entries of {size}; memory.check_valid() says what is wrong")
     return Neighbourhood(slots[0].astype(np.int64), distances[0], tables.values[action][slots[0]])
 
 

@@ -35,7 +35,7 @@ def weighted_mean(values: Floats, distances: Floats, slots: Ints, found: int, re
             weight = 1 / (np.float64(distances[i]) + reading.delta)
             total += weight * values[slots[i]]
             weights += weight
-    if weights == 0:  # the plain mean; also where every distance overflows
+    if weights == 0:  # the plain mean
         for i in range(found):
             total += values[slots[i]]
         weights = np.float64(found)

@@ -82,7 +82,7 @@ def load_store(store: Store, state: Mapping[str, Any]) -> None:
     try:
         store.strategy.load_state_dict(deepcopy(state["strategy"]))
     except ODD as error:
-        raise InvalidInputError(f"the strategy {store.strategy.name} cannot go on from its state ({error!r})") from error
+        raise InvalidInputError(f"{store.strategy.name} cannot go on from the state of its own ({error!r})") from error
     store.take(fresh)
 
 
@@ -115,7 +115,8 @@ def check_state(store: Store, state: Mapping[str, Any]) -> None:
         raise InvalidInputError(f"memory state 'size' must be an array of whole numbers, got {checks.shown(sizes)}")
     if sizes.shape != (actions,) or not ((sizes >= 0) & (sizes <= capacity)).all():
         raise InvalidInputError(
-            f"memory state must have {actions} tables of 0 to {capacity} entries, got sizes {checks.shown(sizes.tolist())}"
+            f"memory state must have {actions} tables of 0 to {capacity} entries, got sizes "
+            f"{checks.shown(sizes.tolist())}"
         )
     total = int(sizes.sum())
     expected = {name: ((total, *column.shape[2:]), column.dtype) for name, column in columns.items()}

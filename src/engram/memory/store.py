@@ -71,9 +71,9 @@ class Store:
         """Raise InvalidInputError unless full tables, which need so many bytes, have room in memory."""
         checks.room(
             needed,
-            f"a memory for {actions:,} actions with capacity {self.capacity:,} and keys of size {self.key_size:,} (that of "
-            "an observation, unless an encoder makes smaller ones), once it is full,",
-            lambda free: f"choose a capacity of up to {self.capacity * free // needed:,}, or an encoder with smaller keys",
+            f"a memory for {actions:,} actions with capacity {self.capacity:,} and keys of size {self.key_size:,} "
+            "(that of an observation, unless an encoder makes smaller ones), once it is full,",
+            lambda free: f"choose a capacity of up to {self.capacity * free // needed:,}, or smaller keys",
             free,
         )
 
@@ -210,8 +210,8 @@ class Store:
                 wrong.append(name)
         if wrong:
             raise InvalidInputError(
-                f"{self.strategy.name} made {' and '.join(wrong)} NaN or infinite in the table of action {action}, which is "
-                "now 0 there; check its rules"
+                f"{self.strategy.name} made {' and '.join(wrong)} NaN or infinite in table {action}, where it is 0 "
+                "now; check its rules"
             )
 
     def keep_sketch(self) -> None:
@@ -237,7 +237,7 @@ class Store:
     def fill(self, tables: Tables, action: int, keys: Floats) -> None:
         """Lay out one table's keys in fresh tables, and build its hash index and heap."""
         if not fill(tables, action, keys, self.compiled is not None and bool(self.strategy.order)):
-            raise InvalidInputError(f"the states of table {action} are not hashes: too many fall on one place of the index")
+            raise InvalidInputError(f"the states of table {action} are not hashes: too many share a place in the index")
 
     def take(self, tables: Tables) -> None:
         """Use these tables from now on."""

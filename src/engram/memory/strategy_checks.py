@@ -31,15 +31,15 @@ def check_strategy(strategy: Strategy) -> Strategy:
     if isinstance(strategy, CompiledStrategy):
         _check_fixed(strategy)
         _check_options(strategy)
-        notice_changes(cls)
+        notice_changes(type(strategy))
     return strategy
 
 
 def _check_names(strategy: Strategy) -> None:
     """Raise InvalidInputError unless the names of a strategy's numbers differ from each other and from the memory's."""
-    names = [*strategy.numbers, *strategy.table_numbers]
-    if isinstance(strategy.numbers, str) or isinstance(strategy.table_numbers, str):
+    if not all(isinstance(given, tuple | list) for given in (strategy.numbers, strategy.table_numbers)):
         raise InvalidInputError(f'{strategy.name}: numbers and table_numbers must be tuples of names, as ("age",)')
+    names = [*strategy.numbers, *strategy.table_numbers]
     if not all(isinstance(name, str) for name in names) or RESERVED & set(names) or len(set(names)) < len(names):
         raise InvalidInputError(
             f"{strategy.name}: numbers and table_numbers must have different names, and none of {sorted(RESERVED)}; "

@@ -4,9 +4,9 @@ The number by which a strategy orders its entries stands in the ranks, and setti
 the heap is right at any time, whatever a rule does.
 
 Rules get pointers into the tables, which outlive every call of a kernel: counting references to arrays would take
-longer than what most rules do. What a pointer leads to is as long as the table's own row and the number of a column is
-known when a rule is compiled, so an array that is made of one has the right length; rules are compiled with bounds checks,
-and the heap is reached through `get_rank` and `set_rank` alone.
+longer than what most rules do. What a pointer leads to is as long as the table's own row, and which column it is is
+known when a rule is compiled, so an array that is made of it has the right length. Rules are compiled with bounds
+checks, and the heap is reached through `get_rank` and `set_rank` alone.
 """
 
 import operator

@@ -13,7 +13,6 @@ from engram.memory.keys import blend, get_key, put_key
 from engram.memory.sketch import Sketch, axes_shape, codes_shape, encode
 from engram.typing import Array, Doubles, Floats, Ints, Longs, States, Whole
 
-
 MOST_ENTRIES = 2**30  # of a table: slots are int32
 MOST_PROBES = 32  # of the hash index per entry, on average; states that are hashes take three
 FEWEST = 1024  # entries that are always worth the time
@@ -134,7 +133,7 @@ def fill(tables: Tables, table: int, keys: Floats, ordered: bool) -> bool:
 
     Return False, with the work undone, if the states were chosen such that building the index would take too long.
     """
-    probes = 0
+    probes: Whole = 0
     for slot in range(len(keys)):
         put(tables, table, slot, keys[slot])
         probes += hash_index.insert(tables.buckets[table], tables.states[table], slot)

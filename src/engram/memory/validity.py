@@ -29,7 +29,7 @@ def check_tables(tables: Tables, strategy: Strategy) -> None:
 
 def _facts(tables: Tables, strategy: Strategy, table: int) -> Iterator[tuple[str, bool]]:
     """Facts about one table, each of which can be computed if those before it hold."""
-    actions, capacity = tables.values.shape
+    capacity = tables.values.shape[1]
     size, writes, clock = (int(number) for number in (tables.size[table], tables.writes[table], tables.clock[0]))
     yield "size is from 0 to the capacity", 0 <= size <= capacity
     yield "its writes are from 0 to the clock, and the clock to 2**52", 0 <= writes <= clock <= MOST_TICKS
@@ -76,7 +76,7 @@ def _keys_are_usable(tables: Tables, table: int, size: int) -> bool:
 @compiled
 def is_heap(heap: Ints, ranks: Doubles) -> bool:
     """Whether no slot comes before its parent."""
+    early = 0
     for child in range(1, len(heap)):
-        if goes_before(ranks, heap[child], heap[(child - 1) // 2]):
-            return False
-    return True
+        early += int(goes_before(ranks, heap[child], heap[(child - 1) // 2]))
+    return early == 0

@@ -10,7 +10,14 @@ from engram.typing import Doubles, Floats, Longs, Whole
 
 Numbers = Mapping[str, Doubles]  # a table's numbers by name: [entries] for `numbers`, [1] for `table_numbers`
 Need = bool | str  # True, False, or "full": only in a full table
-TELLING = {"numbers", "stored", "met_again", "blended", "touched", "adjusted"}  # what decides which numbers there can be
+MAKERS = {
+    "numbers",
+    "stored",
+    "met_again",
+    "blended",
+    "touched",
+    "adjusted",
+}  # of what numbers can be
 
 
 class Neighbourhood(NamedTuple):
@@ -78,7 +85,7 @@ class Strategy(Part):
         super().__init_subclass__()
         if "touched" in vars(cls) and "touches" not in vars(cls):
             cls.touches = True
-        if "check" not in vars(cls) and not TELLING.isdisjoint(vars(cls)):
+        if "check" not in vars(cls) and not MAKERS.isdisjoint(vars(cls)):
             cls.check = Strategy.check  # type: ignore[method-assign]
         for name in ("needs_nearest", "needs_neighbours", "needs_estimate"):
             if getattr(cls, name) not in (False, True, "full"):

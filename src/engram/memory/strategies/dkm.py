@@ -17,7 +17,6 @@ from engram.memory.strategies.compiled import CompiledStrategy
 from engram.memory.strategies.decisions import Decision, blend, replace
 from engram.typing import Doubles
 
-
 MOST_DECAY = 1e6  # with N below 2³¹ and T below 2⁵², ranks stay far below the largest float64
 
 

@@ -17,7 +17,6 @@ from engram.memory.strategies.compiled import CompiledStrategy
 from engram.memory.strategies.decisions import Decision, blend, replace
 from engram.typing import Doubles
 
-
 MOST_LIFETIME = 1e9
 
 
