@@ -219,10 +219,9 @@ class NEC(Agent):
         config = self.config
         squares = self.memory.companions[actions, slots]
         squares = config.rmsprop_decay * squares + (1 - config.rmsprop_decay) * gradients**2
-        self.memory.companions[actions, slots] = squares
         entries = entries - np.float32(config.learning_rate) * gradients / np.sqrt(squares + config.rmsprop_epsilon)
         entries = entries.astype(np.float32)
-        self.memory.adjust(actions, slots, np.ascontiguousarray(entries[:, :-1]), np.ascontiguousarray(entries[:, -1]))
+        self.memory.adjust(actions, slots, entries[:, :-1], entries[:, -1], companions=squares)
 
     def q_values(self, observations: Array) -> Floats:
         """Q of every action for a batch of observations; touches nothing."""

@@ -7,7 +7,7 @@ pipe, a device or a folder in the place of a file is refused before it is opened
 import json
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -113,8 +113,11 @@ def read_json(path: Path) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
-def write_atomically(path: Path, *parts: bytes) -> None:
-    """Replace a file's content such that a reader, or a power cut, sees all of the old or all of the new."""
+def write_atomically(path: Path, *parts: bytes | Iterable[memoryview]) -> None:
+    """Replace a file's content such that a reader, or a power cut, sees all of the old or all of the new.
+
+    A part may come in pieces that are made as they are written.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     with storage_errors("write", path):
         make_folder(path.parent)
@@ -123,7 +126,8 @@ def write_atomically(path: Path, *parts: bytes) -> None:
         try:
             with os.fdopen(open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
                 for part in parts:
-                    file.write(part)
+                    for piece in (part,) if isinstance(part, bytes) else part:
+                        file.write(piece)
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)

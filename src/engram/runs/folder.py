@@ -247,7 +247,7 @@ class RunFolder:
                 log.open(position)
 
                 def save() -> None:
-                    checkpoints.save(agent.steps, agent.state_dict(), log.position())
+                    checkpoints.save(agent.steps, agent.state_in_pieces(), log.position())
 
                 with safe.recording(save, None if position is None else agent.steps):
                     for event in run.events(agent, evaluated=log.evaluated, evaluating=safe.evaluating):

@@ -12,7 +12,7 @@ import numpy as np
 from engram import checks
 from engram.agents.common.config import AgentConfig
 from engram.agents.common.model_file import MALFORMED, Model, as_path, read_model, write_model
-from engram.agents.common.saved import check_part, load_part, part_state
+from engram.agents.common.saved import check_part, load_part, part_in_pieces, part_state
 from engram.agents.common.settings import signature_of
 from engram.envs import Env, EnvLike, EnvSource
 from engram.envs.fingerprint import fingerprint
@@ -261,7 +261,8 @@ class Agent(ABC):
 
     def save(self, path: str | Path) -> None:
         """Write everything that the agent is, mid-episode included, to one safetensors file."""
-        write_model(as_path(path), self.name, self.describe(), self.state_dict())
+        with self.lock:
+            write_model(as_path(path), self.name, self.describe(), self.state_in_pieces())
 
     @classmethod
     def load(cls, path: str | Path, env: EnvLike | None = None, **parts: Any) -> Self:
@@ -316,9 +317,16 @@ class Agent(ABC):
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that the agent has learned and must remember, as plain data and arrays."""
+        return self._state(part_state)
+
+    def state_in_pieces(self) -> dict[str, Any]:
+        """As `state_dict`, for writing to a file at once: large arrays are made piece by piece as they are written."""
+        return self._state(part_in_pieces) if type(self).state_dict is Agent.state_dict else self.state_dict()
+
+    def _state(self, state_of: Callable[[Any], Any]) -> dict[str, Any]:
         names = ("loop", "policy_rng", *self.saved)
         with self.lock:
-            state = {name: part_state(getattr(self, name)) for name in names}
+            state = {name: state_of(getattr(self, name)) for name in names}
             optional = {name: deepcopy(part_state(getattr(self, name, None))) for name in ("encoder", "exploration")}
         return state | {name: content for name, content in optional.items() if content}
 
