@@ -1,6 +1,7 @@
 """The command line, as a user types it."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -106,3 +107,177 @@ def test_an_interrupted_run_is_gone_on_with(tmp_path: Path, capsys: pytest.Captu
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "part" / name).read_bytes(), name
     assert main(["train", "--resume", part]) == 0
     assert "is finished already" in capsys.readouterr().out
+
+
+def test_text_of_the_users_is_printed_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`[/b]` in a path is no markup, nor is `:smile:` an emoji."""
+    out = str(tmp_path / "a[/b]:smile:[red]")
+    assert main([*TRAIN, "--out", out]) == 0
+    assert f"everything about it is in {out}; try: engram eval" in capsys.readouterr().out
+    assert main([*TRAIN, "--out", out]) == 0
+    assert f"{out} is finished already" in capsys.readouterr().out
+    assert main(["eval", f"{out}/[/nothing]"]) == 2
+    assert f"{out}/[/nothing]" in capsys.readouterr().err
+    assert main(["report", out]) == 2
+    assert f"{out} holds no study" in capsys.readouterr().err
+    assert main(["[/b]"]) == 2
+    assert "unknown command '[/b]'" in capsys.readouterr().err
+
+
+class Bug:
+    """Progress of which the display fails."""
+
+    def __init__(self, agent: object, total: int) -> None:
+        """Begin."""
+
+    def __enter__(self) -> "Bug":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing is left open."""
+
+    def __call__(self, event: object) -> None:
+        if getattr(event, "step", 0) == 70:
+            raise RuntimeError("[/b] nobody thought of this")
+
+
+def test_a_bug_of_engrams_is_one_line_a_file_and_an_address(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "run"
+    with monkeypatch.context() as patched:
+        patched.setattr("engram.commands.train.ProgressBar", Bug)
+        patched.setattr("engram.commands.failures._is_in_engram", lambda frame: True)  # tests are not part of it
+        assert main([*TRAIN, "--out", str(out)]) == 70
+    told = capsys.readouterr().err
+    assert "did not foresee, RuntimeError: [/b] nobody thought of this" in told
+    assert f"its traceback is in {out / 'traceback.txt'}" in told
+    assert "https://github.com/engram-rl/engram/issues" in told
+    assert len(told.splitlines()) == 1
+    assert "RuntimeError" in (out / "traceback.txt").read_text()
+    assert main([*TRAIN, "--no-progress", "--out", str(out)]) == 0
+    assert "going on from step 70" in capsys.readouterr().out
+
+
+def test_without_a_runs_folder_the_traceback_is_in_a_temporary_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: object) -> None:
+        raise LookupError("what?")
+
+    monkeypatch.setattr("engram.commands.failures._is_in_engram", lambda frame: True)
+    monkeypatch.setattr("engram.commands.report.find_report", fail)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert main(["report", "somewhere"]) == 70
+    (file,) = tmp_path.glob("engram-*.txt")
+    assert str(file) in capsys.readouterr().err
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    assert main(["report", "somewhere"]) == 70
+    assert "its traceback could not be written" in capsys.readouterr().err
+
+
+OWN = """
+from engram.memory.strategies import Strategy
+class Broken(Strategy):
+    def when_full(self, write, numbers):
+        return 1 / 0
+"""
+
+
+def test_an_error_in_a_file_of_the_users_own_names_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken_strategy.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert main([*TRAIN, "--strategy", "broken_strategy:Broken", "--out", "run"]) == 2
+    told = capsys.readouterr().err
+    assert "ZeroDivisionError: division by zero" in told
+    assert "broken_strategy.py, line 5; its traceback is in run/traceback.txt" in told
+
+
+def test_too_little_memory_and_other_errors_of_the_system(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    errors: list[Exception] = [MemoryError(), PermissionError(13, "Permission denied", "there")]
+
+    def fail(*arguments: object) -> None:
+        raise errors.pop(0)
+
+    monkeypatch.setattr("engram.commands.report.find_report", fail)
+    assert main(["report", "somewhere"]) == 2
+    assert "not enough memory" in capsys.readouterr().err
+    assert main(["report", "somewhere"]) == 2
+    assert "there: Permission denied" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("trained") / "run"
+    assert main([*TRAIN, "--no-progress", "--out", str(out)]) == 0
+    return out
+
+
+def shell(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A command line in a shell, with `engram` as this interpreter's."""
+    engram = f"'{sys.executable}' -m engram"
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command.replace("engram", engram, 1)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="shells and devices")
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        ("engram eval RUN --episodes 200 --show | head -1", 0, "episode 0: return"),
+        ("engram --help | true", 0, ""),
+        ("engram eval RUN >&-", 0, ""),
+        ("engram eval RUN 2>&-", 0, "over 10 episodes"),
+        ("engram eval RUN <&- >&- 2>&-", 0, ""),
+        ("engram eval nowhere >&- 2>&-", 2, ""),
+        ("engram eval RUN > /dev/full", 74, ""),
+        ("engram eval RUN --show > /dev/full 2>&1", 74, ""),
+        ("engram eval nowhere 2> /dev/full", 2, ""),
+    ],
+)
+def test_streams_that_are_closed_or_full(command: str, code: int, said: str, trained: Path) -> None:
+    done = shell(command.replace("RUN", str(trained)))
+    assert (done.returncode, said in done.stdout) == (code, True), done
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    if code == 74 and "2>" not in command:
+        assert "the output could not be written: No space left on device" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="shells")
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"PYTHONIOENCODING": "ascii"},
+        {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
+        {"TERM": "dumb"},
+        {"COLUMNS": "1", "LINES": "1"},
+        {"COLUMNS": "many"},
+    ],
+)
+def test_terminals_of_all_kinds(environment: dict[str, str], tmp_path: Path, trained: Path) -> None:
+    done = shell(f"engram eval '{trained}' --episodes 2", **environment)
+    assert done.returncode == 0, done.stderr
+    assert "over 2 episodes" in done.stdout
+    done = shell(f"engram eval {tmp_path}/$'\\xff\\xe4'", **environment)
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="shells")
+def test_without_a_home_and_in_a_folder_that_is_gone(tmp_path: Path, trained: Path) -> None:
+    done = shell(f"unset HOME XDG_CACHE_HOME; engram eval '{trained}'")
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "gone").mkdir()
+    done = shell(f"cd {tmp_path}/gone; rmdir {tmp_path}/gone; engram {' '.join(TRAIN)}")
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stderr
+    assert "No such file or directory" in done.stderr

@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 WITHOUT_TORCH = """
 import sys
@@ -30,4 +33,26 @@ def test_the_command_line_names_the_extra_too() -> None:
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert result.returncode == 2
     assert 'pip install "engram-rl[torch]"' in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "extra", "words"),
+    [
+        ("torch", "torch", ["train", "d3qn"]),
+        ("polars", "report", ["report", "."]),
+        ("matplotlib", "report", ["report", "."]),
+        ("scipy", "report", ["claims", "."]),
+        ("PIL", "video", ["eval", ".", "--video", "film.gif"]),
+        ("ray", "ray", ["study", "cartpole", "--ray", "local"]),
+        ("ale_py", "atari", ["train", "mfec", "--env", "engram/Pong-v0"]),
+    ],
+)
+def test_every_extra_that_is_missing_is_named_with_the_command(
+    module: str, extra: str, words: list[str], tmp_path: Path
+) -> None:
+    program = f"import sys; sys.modules[{module!r}] = None; from engram.cli import main; sys.exit(main({words!r}))"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert result.returncode == 2, result.stderr
+    assert f'pip install "engram-rl[{extra}]"' in " ".join(result.stderr.split())
     assert "Traceback" not in result.stderr

@@ -6,7 +6,7 @@ on the batch it is part of nor on the width of the machine's vectors.
 Compiled kernels are kept on disk by numba's own cache, with two differences, neither of which changes numba's
 configuration for anyone else. A kernel counts as stale when *any* source of Engram has changed, because numba itself
 looks only at the file of a kernel and not at the files of the kernels that it calls. And kernels are only ever loaded
-from a folder that belongs to the current user.
+from a folder that belongs to the current user and that nobody else can write to: they are machine code.
 """
 
 import os
@@ -28,7 +28,8 @@ WITHOUT_KERNELS = ("lab", "paper", "commands")  # folders whose sources no kerne
 def compiled(function: F) -> F:
     """Compile a pure function of numbers and arrays to machine code, kept on disk between processes."""
     dispatcher: Any = numba.njit(nogil=True, error_model="numpy")(function)
-    dispatcher._cache = NullCache() if cache_folder() is None else KernelCache(function)  # type: ignore[no-untyped-call]
+    kept = kernel_folder(Path(function.__code__.co_filename)) is not None
+    dispatcher._cache = KernelCache(function) if kept else NullCache()  # type: ignore[no-untyped-call]
     return cast(F, dispatcher)
 
 
@@ -36,23 +37,43 @@ def compiled(function: F) -> F:
 def cache_folder() -> Path | None:
     """The folder under which kernels are kept, or None where there is no folder that is safe to use.
 
-    It is the package itself if it belongs to the current user and can be written to; otherwise `$NUMBA_CACHE_DIR` or
-    the user's own cache folder.
+    It is the package itself if it is the current user's own; otherwise `$NUMBA_CACHE_DIR`, `$XDG_CACHE_HOME` or
+    `.cache` in the user's home.
     """
-    if not settings.CACHE_DIR and belongs_to_user(PACKAGE) and os.access(PACKAGE, os.W_OK):
+    if not settings.CACHE_DIR and is_users_own(PACKAGE):
         return PACKAGE
     try:
-        base = Path(settings.CACHE_DIR or Path.home() / ".cache")
-        folder = base / "engram" / source_digest()[:16]
-        folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, RuntimeError):  # nothing can be written, or there is no home
+        base = Path(settings.CACHE_DIR or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:  # there is no home
         return None
-    return folder if belongs_to_user(folder) and os.access(folder, os.W_OK) else None
+    return own_folder(base / "engram" / source_digest()[:16])
 
 
-def belongs_to_user(folder: Path) -> bool:
-    """Whether the folder's owner is the user of this process; where files have no owners, always."""
-    return not hasattr(os, "geteuid") or folder.stat().st_uid == os.geteuid()
+def kernel_folder(file: Path) -> Path | None:
+    """The folder of the kernels of a source file, or None where there is none that is safe to use."""
+    folder = cache_folder()
+    return None if folder is None else own_folder(folder / file.parent.relative_to(PACKAGE) / "__pycache__")
+
+
+@cache
+def own_folder(folder: Path) -> Path | None:
+    """The folder, made if it is missing; None if that is not possible or it is not the current user's own."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder if is_users_own(folder) else None
+
+
+def is_users_own(folder: Path) -> bool:
+    """Whether the user of this process owns the folder and is the only one who can write to it.
+
+    Where folders have no owners, whether it can be written to.
+    """
+    if not hasattr(os, "geteuid"):
+        return os.access(folder, os.W_OK)
+    status = folder.stat()
+    return status.st_uid == os.geteuid() and not status.st_mode & 0o022 and os.access(folder, os.W_OK)
 
 
 @cache
@@ -71,9 +92,7 @@ class KernelLocator(_CacheLocator):
 
     def __init__(self, function: Any, file: str) -> None:
         self._line = function.__code__.co_firstlineno
-        folder, place = cache_folder(), Path(file).parent.relative_to(PACKAGE)
-        assert folder is not None
-        self._folder = folder / place / "__pycache__"
+        self._folder = kernel_folder(Path(file))
 
     def get_cache_path(self) -> str:
         """The folder of the kernel's files."""

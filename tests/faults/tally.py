@@ -33,8 +33,8 @@ class Tally:
         self.losses += other.losses
 
 
-class Stopped(Exception):  # noqa: N818 (nothing is wrong)
-    """Raised to stop a run as a crash would."""
+class Stopped(BaseException):
+    """Raised to stop a run as a crash would: no error of which the run could save what it has."""
 
 
 def stop_at(step: int) -> Callable[[Event], None]:

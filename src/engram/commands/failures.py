@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from engram.compiling import PACKAGE
 from engram.errors import EngramError, FaultyEnvironmentError, MissingExtraError
-from engram.runs.folder import TRACEBACK
+from engram.files.file_names import TRACEBACK
 from engram.version import __version__
 
+PACKAGE = Path(__file__).parents[1]
 REPORTS = "https://github.com/engram-rl/engram/issues"
 EXTRAS = {  # module → the extra that has it
     "torch": "torch",

@@ -147,16 +147,23 @@ def resolved_options(name: str) -> dict[str, Any]:
 
 
 def has_time_limit(name: str) -> bool:
-    """Whether episodes of an environment end after a number of steps, as far as its registration says."""
+    """Whether episodes of an environment end after a number of steps, as far as its registration says.
+
+    An id that names a module imports it, as making the environment does.
+    """
     plain, options = parse_id(name)
-    if "max_episode_steps" in options or is_game(plain):
+    if "max_episode_steps" in options or is_game(plain) or plain.startswith("ALE/"):
         return True
+    module, _, own = plain.rpartition(":")
     try:
-        spec = gymnasium.spec(plain)
-    except (gymnasium.error.Error, ImportError):
+        if module:
+            import_module(module)
+        spec = gymnasium.registry.get(own)
+    except Exception:
+        spec = None
+    if spec is None:
         return True  # making it tells what is wrong
-    frames = ("max_frames", "max_num_frames_per_episode")  # of Atari games, which count by themselves
-    return spec.max_episode_steps is not None or any(spec.kwargs.get(each) is not None for each in frames)
+    return spec.max_episode_steps is not None or spec.kwargs.get("max_frames") is not None  # as an Atari game counts
 
 
 def make_by_id(name: str, *, render_mode: str | None = None) -> Env:

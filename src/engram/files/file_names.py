@@ -5,6 +5,7 @@ import unicodedata
 
 from engram.errors import InvalidInputError
 
+TRACEBACK = "traceback.txt"  # of an error that ended a run, in its folder
 MOST_BYTES = 200  # of a name, so that endings still fit into the 255 that file systems allow
 FORBIDDEN = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')  # what some system treats as more than a letter of a name
 DEVICES = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")  # what Windows treats as a device

@@ -34,7 +34,7 @@ from engram.files.disk import (
     storage_errors,
     write_atomically,
 )
-from engram.files.file_names import check_file_name
+from engram.files.file_names import TRACEBACK, check_file_name
 from engram.files.lock import FolderLock
 from engram.runs.checkpoints import Checkpoints
 from engram.runs.finished import check_agreement, is_result, result_of
@@ -53,7 +53,6 @@ CONFIG_REMEDY = (
     "put it back as it was, or begin the run again: the command that it was made with and --start-over (in Python "
     "start_over=True), which moves its files aside"
 )
-TRACEBACK = "traceback.txt"  # of an error that ended the run
 OWN_FILES = re.compile(rf"{NAME}|{TRACEBACK}|lock|lock\.json|{ASIDE}\d+|\..*\.part")
 
 
