@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from tests.faults.folders import folders
 from tests.faults.fuzz import fuzz
 from tests.faults.kills import kills
 from tests.faults.power import RUNS, TINY, power_cuts
@@ -23,10 +24,11 @@ RESULTS = Path(__file__).parents[2] / "results" / "faults.json"
 def campaigns(seed: int, *, quick: bool) -> Iterator[tuple[str, Callable[[], Tally]]]:
     """The campaigns, by name."""
     runs = (TINY,) if quick else RUNS
-    yield "kills", lambda: kills(20 if quick else 120, seed)
+    yield "kills", lambda: kills(20 if quick else 200, seed)
     yield "power cuts", lambda: every(lambda run: power_cuts(run, seed, 200 if quick else None), runs)
     yield "storage faults", lambda: every(storage_faults, runs)
     yield "folders and processes", checked
+    yield "damaged folders", lambda: folders(20 if quick else 100, seed)
     yield "hostile files", lambda: fuzzed(200 if quick else 12_000, seed)
 
 

@@ -6,19 +6,28 @@ from pathlib import Path
 import pytest
 
 from tests.faults import power
-from tests.faults.kills import Case, kills
+from tests.faults.folders import folders
+from tests.faults.kills import Case, StudyCase, kills
 from tests.faults.storage import CHECKS, storage_faults
 
 SHORT = (
     Case("mfec", "--strategy dkm --capacity 50 --steps 2000", 0.05),
     Case("nec", "--capacity 50 --steps 400 --learning-start-steps 100 --batch-size 8 --replay-size 300", 0.1, True),
 )
+SHORT_STUDIES = (StudyCase("--agents mfec --strategies lru --sizes 20 --steps 2000 --seeds 2", 2),)
 
 
 def test_kills() -> None:
-    tally = kills(4, 1, SHORT)
+    tally = kills(5, 1, SHORT, SHORT_STUDIES)
     assert tally.losses == []
     assert tally.counts["kills"] >= 4
+    assert tally.counts["kills of studies"] >= 1
+
+
+def test_damaged_folders() -> None:
+    tally = folders(6, 1)
+    assert tally.losses == []
+    assert tally.counts["damaged folders"] == 6
 
 
 def test_power_cuts() -> None:
