@@ -15,7 +15,7 @@ import numpy as np
 
 from engram.checks import MOST_STEPS
 from engram.envs.make import Env
-from engram.envs.observed import as_array, as_numbers, check_usable, is_usable
+from engram.envs.observed import as_array, as_numbers, is_usable, refuse
 from engram.errors import InvalidInputError, NotReproducibleError
 from engram.parts import Spaces
 from engram.randomness import reset_seed
@@ -37,7 +37,7 @@ class Learner(Protocol):
 
 
 COUNTERS = ("step", "game", "episode", "total", "length")
-LARGEST_REWARD = 1e30  # up or down: float32 can hold the sum of any episode of such rewards
+LARGEST_REWARD = 1e15  # up or down: float32 can hold sums of such rewards, and the squares of those
 
 
 @dataclass
@@ -135,7 +135,7 @@ def check_observation(observation: Any, step: int, spaces: Spaces) -> Array:
     if array.dtype != spaces.observation_dtype:
         array = as_numbers(array, spaces.observation_dtype, who(step))
     if not is_usable(array):
-        check_usable(array, who(step))
+        refuse(array, who(step))
     return array
 
 
