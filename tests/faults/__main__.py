@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.faults.folders import folders
-from tests.faults.fuzz import fuzz
+from tests.faults.fuzz import campaign as fuzz
 from tests.faults.kills import kills
 from tests.faults.power import RUNS, TINY, power_cuts
 from tests.faults.storage import checked, storage_faults
@@ -29,22 +29,13 @@ def campaigns(seed: int, *, quick: bool) -> Iterator[tuple[str, Callable[[], Tal
     yield "storage faults", lambda: every(storage_faults, runs)
     yield "folders and processes", checked
     yield "damaged folders", lambda: folders(20 if quick else 100, seed)
-    yield "hostile files", lambda: fuzzed(200 if quick else 12_000, seed)
+    yield "hostile files", lambda: fuzz(2_000 if quick else 100_000, seed)
 
 
 def every(campaign: Callable[[Any], Tally], runs: tuple[Any, ...]) -> Tally:
     tally = Tally()
     for run in runs:
         tally.add(campaign(run))
-    return tally
-
-
-def fuzzed(count: int, seed: int) -> Tally:
-    """The tally of fuzzing model files, which describes its first losses and counts all of them."""
-    found = fuzz(count, seed)
-    named, losses = list(found["problems"]), int(found["losses"])
-    tally = Tally({name: number for name, number in found.items() if isinstance(number, int) and name != "losses"})
-    tally.losses += named + ["a loss that was not named"] * (losses - len(named))
     return tally
 
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Empty, Queue
@@ -125,7 +125,7 @@ def outcome(path: Path, env: Callable[[], Any] | None) -> str:
 
 
 def work(first: int, last: int, seed: int) -> None:
-    """Try the files from one number to another, and tell of each on the standard output: its number, then what it is."""
+    """Try the files from one number to another, and tell of each on the standard output what became of it."""
     warnings.simplefilter("ignore")
     with scratch() as folder:
         files, path = originals(folder), folder / "mutated.safetensors"
@@ -193,7 +193,7 @@ def watch(worker: "subprocess.Popen[str]", first: int, tally: Tally) -> tuple[in
     """Count what a worker tells, until it ends or takes too long: the file that it was at, and what became of it."""
     lines: Queue[str] = Queue()
     assert worker.stdout is not None
-    Thread(target=lambda: [lines.put(line) for line in worker.stdout or ()] + [lines.put("")], daemon=True).start()
+    Thread(target=pass_on, args=(worker.stdout, lines), daemon=True).start()
     current, patience = first, PATIENCE_SECONDS
     while True:
         begun = time.monotonic()
@@ -215,6 +215,13 @@ def watch(worker: "subprocess.Popen[str]", first: int, tally: Tally) -> tuple[in
             tally.count(what)
         else:
             tally.losses.append(f"fuzz: file {current}: {what}")
+
+
+def pass_on(output: Iterable[str], lines: "Queue[str]") -> None:
+    """Put every line of a worker into a queue, and an empty one behind the last."""
+    for line in output:
+        lines.put(line)
+    lines.put("")
 
 
 def campaign(count: int, seed: int) -> Tally:

@@ -9,7 +9,7 @@ from engram.envs.observed import as_array, as_numbers, check_usable, is_usable
 from engram.errors import EngramError, FaultyEnvironmentError
 from engram.typing import Array
 
-LARGEST_REWARD = 1e30  # up or down: float32 can hold the sum of any episode of such rewards
+LARGEST_REWARD = 1e15  # up or down: float32 can hold sums of such rewards, and the squares of those
 RESET = "reset() must return an observation and a dict"
 STEP = "step() must return an observation, a reward, terminated, truncated and a dict"
 OLD = " (four values are the interface of gym before 0.26; gymnasium's has terminated and truncated instead of done)"

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
+from functools import wraps
 from pathlib import Path
 from threading import RLock
 from typing import Any, ClassVar, Self
@@ -27,6 +28,20 @@ from engram.sources import is_ours, source_digest
 from engram.training.events import Event
 from engram.training.loop import LoopState, check_action, play, replay_game
 from engram.typing import Array, Floats
+
+AT_THE_DOOR = {"q_values", "distances"}  # methods of every agent that users hand observations to
+
+
+def checked(method: Callable[[Any, Array], Floats]) -> Callable[[Any, Any], Floats]:
+    """The same method for anything that a user may hand over: it gets checked arrays only, one thread at a time."""
+
+    @wraps(method)
+    def at_the_door(agent: Any, observations: Any) -> Floats:
+        batch = agent.batch(observations)
+        with agent.lock:
+            return method(agent, batch)
+
+    return at_the_door
 
 
 class Agent(ABC):
@@ -58,6 +73,8 @@ class Agent(ABC):
         cls.name = vars(cls).get("name", cls.__name__)
         cls.label = vars(cls).get("label", cls.name)
         cls.__signature__ = signature_of(cls.Config)  # type: ignore[attr-defined]
+        for name in AT_THE_DOOR & set(vars(cls)):
+            setattr(cls, name, checked(vars(cls)[name]))
 
     def _begin(self, env: EnvLike, config: AgentConfig) -> None:
         """Initialise the agent with a config."""
@@ -130,7 +147,10 @@ class Agent(ABC):
 
     @abstractmethod
     def q_values(self, observations: Array) -> Floats:
-        """Q of every action for a batch of observations, [B, …] → [B, actions]; changes nothing."""
+        """Q of every action for a batch of observations, [B, …] → [B, actions]; changes nothing.
+
+        Whatever a user hands over was checked: an algorithm gets an array of the environment's shape and dtype.
+        """
 
     def distances(self, observations: Array) -> Floats:
         """Squared distances to the nearest remembered states, [B, …] → [B, actions]; only agents with a memory."""
@@ -229,8 +249,9 @@ class Agent(ABC):
         given = as_array(observation, "observation")
         single = given.shape == self.spaces.observation_shape
         batch = self.batch(given[None] if single else given)
+        evaluate: Any = type(self).q_values  # without the check at its door, which the batch has passed
         with self.lock:
-            q = self.q_values(batch)
+            q = evaluate.__wrapped__(self, batch)
             chosen = greedy_by_hash(q, batch, self.seed, self.config.ties) if deterministic else self._explore(batch, q)
         actions = chosen + self.source.first_action
         return (actions[0] if single else actions), state

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engram.envs.observed import LARGEST, is_usable
+from engram.envs.observed import is_usable
 from engram.errors import InvalidInputError
 from engram.memory import EpisodicMemory
 from engram.parts import Spaces
@@ -126,7 +126,7 @@ class Episode:
             f"keys are {dtype} of shape {shape}": keys.shape == (begun, *shape) and keys.dtype == dtype,
             f"actions are from 0 to {spaces.actions - 1}": bool(((actions >= 0) & (actions < spaces.actions)).all()),
             "rewards are finite and not too large": bool((np.abs(self.rewards) <= LARGEST_REWARD).all()),
-            "keys and values are finite": is_usable(keys) and bool((np.abs(best) <= LARGEST).all()),
+            "keys and values are finite": is_usable(keys) and bool((np.abs(best) <= LARGEST_REWARD).all()),
         }
         for fact, holds in facts.items():
             if not holds:
