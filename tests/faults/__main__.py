@@ -13,6 +13,7 @@ from rich.table import Table
 
 from tests.faults.fuzz import fuzz
 from tests.faults.kills import kills
+from tests.faults.memory_calls import watched
 from tests.faults.power import RUNS, TINY, power_cuts
 from tests.faults.storage import checked, storage_faults
 from tests.faults.tally import Tally, timed
@@ -27,7 +28,8 @@ def campaigns(seed: int, *, quick: bool) -> Iterator[tuple[str, Callable[[], Tal
     yield "power cuts", lambda: every(lambda run: power_cuts(run, seed, 200 if quick else None), runs)
     yield "storage faults", lambda: every(storage_faults, runs)
     yield "folders and processes", checked
-    yield "hostile files", lambda: fuzzed(200 if quick else 12_000, seed)
+    yield "hostile files", lambda: tally_of(fuzz(200 if quick else 12_000, seed))
+    yield "hostile calls of the memory", lambda: tally_of(watched(1_000 if quick else 60_000, seed))
 
 
 def every(campaign: Callable[[Any], Tally], runs: tuple[Any, ...]) -> Tally:
@@ -37,9 +39,8 @@ def every(campaign: Callable[[Any], Tally], runs: tuple[Any, ...]) -> Tally:
     return tally
 
 
-def fuzzed(count: int, seed: int) -> Tally:
-    """The tally of fuzzing model files, which describes its first losses and counts all of them."""
-    found = fuzz(count, seed)
+def tally_of(found: dict[str, Any]) -> Tally:
+    """The tally of a campaign that describes its first losses and counts all of them."""
     named, losses = list(found["problems"]), int(found["losses"])
     tally = Tally({name: number for name, number in found.items() if isinstance(number, int) and name != "losses"})
     tally.losses += named + ["a loss that was not named"] * (losses - len(named))
@@ -50,11 +51,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a slice of each campaign; writes no results")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", nargs="+", metavar="CAMPAIGN", help="these campaigns alone; writes no results")
     options = parser.parse_args()
     console = Console(highlight=False)
     table = Table("campaign", "what", "losses", "seconds", title="Faults")
     results: dict[str, Any] = {}
     for name, campaign in campaigns(options.seed, quick=options.quick):
+        if options.only and name not in options.only:
+            continue
         console.print(f"{name} …")
         found = results[name] = timed(campaign)
         what = "\n".join(f"{number:,} {thing}" for thing, number in found["counts"].items())
@@ -62,7 +66,7 @@ def main() -> int:
         for loss in found["losses"][:20]:
             console.print(loss, style="red", markup=False)
     console.print(table)
-    if not options.quick:
+    if not (options.quick or options.only):
         about = {"seed": options.seed, "python": platform.python_version(), "platform": platform.platform()}
         RESULTS.write_text(json.dumps(about | {"campaigns": results}, indent=2) + "\n")
     return int(any(found["losses"] for found in results.values()))
