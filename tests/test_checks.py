@@ -27,6 +27,7 @@ def test_whole_numbers_come_in_any_type(value: Any) -> None:
         (10**400, "n must be at most 9, got 1000"),
         (10**5000, "n must be at most 9, got a int that is too long to show"),
     ],
+    ids=checks.shown,
 )
 def test_what_is_not_a_whole_number_in_its_range_is_refused(value: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):

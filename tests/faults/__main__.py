@@ -14,6 +14,7 @@ from rich.table import Table
 from tests.faults.folders import folders
 from tests.faults.fuzz import campaign as fuzz
 from tests.faults.kills import kills
+from tests.faults.memory_calls import watched
 from tests.faults.power import RUNS, TINY, power_cuts
 from tests.faults.storage import checked, storage_faults
 from tests.faults.tally import Tally, timed
@@ -30,6 +31,7 @@ def campaigns(seed: int, *, quick: bool) -> Iterator[tuple[str, Callable[[], Tal
     yield "folders and processes", checked
     yield "damaged folders", lambda: folders(20 if quick else 100, seed)
     yield "hostile files", lambda: fuzz(2_000 if quick else 100_000, seed)
+    yield "hostile calls of the memory", lambda: tally_of(watched(1_000 if quick else 60_000, seed))
 
 
 def every(campaign: Callable[[Any], Tally], runs: tuple[Any, ...]) -> Tally:
@@ -39,15 +41,26 @@ def every(campaign: Callable[[Any], Tally], runs: tuple[Any, ...]) -> Tally:
     return tally
 
 
+def tally_of(found: dict[str, Any]) -> Tally:
+    """The tally of a campaign that describes its first losses and counts all of them."""
+    named, losses = list(found["problems"]), int(found["losses"])
+    tally = Tally({name: number for name, number in found.items() if isinstance(number, int) and name != "losses"})
+    tally.losses += named + ["a loss that was not named"] * (losses - len(named))
+    return tally
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a slice of each campaign; writes no results")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", nargs="+", metavar="CAMPAIGN", help="these campaigns alone; writes no results")
     options = parser.parse_args()
     console = Console(highlight=False)
     table = Table("campaign", "what", "losses", "seconds", title="Faults")
     results: dict[str, Any] = {}
     for name, campaign in campaigns(options.seed, quick=options.quick):
+        if options.only and name not in options.only:
+            continue
         console.print(f"{name} …")
         found = results[name] = timed(campaign)
         what = "\n".join(f"{number:,} {thing}" for thing, number in found["counts"].items())
@@ -55,7 +68,7 @@ def main() -> int:
         for loss in found["losses"][:20]:
             console.print(loss, style="red", markup=False)
     console.print(table)
-    if not options.quick:
+    if not (options.quick or options.only):
         about = {"seed": options.seed, "python": platform.python_version(), "platform": platform.platform()}
         RESULTS.write_text(json.dumps(about | {"campaigns": results}, indent=2) + "\n")
     return int(any(found["losses"] for found in results.values()))

@@ -202,7 +202,7 @@ def look_at(memory: EpisodicMemory, make: Hostile) -> Any:
 
 def change_in_place(memory: EpisodicMemory, make: Hostile) -> None:
     """What is handed out may be written to, or not, but never is the memory itself."""
-    arrays = [memory.size, memory.companions, *memory.entries(0).values()]
+    arrays: list[Any] = [memory.size, memory.companions, *memory.entries(0).values()]
     array = make.random.choice(arrays)
     if array.flags.writeable and array.size:
         array.reshape(-1)[0] = 77

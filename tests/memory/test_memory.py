@@ -9,7 +9,7 @@ import torch
 
 from engram import EpisodicMemory
 from engram.errors import InvalidInputError
-from engram.memory.inputs import KEY_LIMIT
+from engram.memory.arguments import KEY_LIMIT
 from engram.memory.strategies import Strategy
 from engram.typing import Array
 from tests.memory.streams import (

@@ -115,8 +115,8 @@ def add(name: str, value: float) -> Callable[[dict[str, Array]], None]:
         ("lru", put("size", [20.0, 20.0]), "'size' must be an array of whole numbers"),
         ("lru", put("states", np.zeros(FULL)), "'states' must be of type uint64, got float64"),
         ("lru", put("values", np.full(FULL, None)), "'values' must be of type float32, got object"),
-        ("lru", lambda state: state.update(values=[0.0] * FULL), "'values' must be an array, got"),  # type: ignore[call-overload]
-        ("lru", lambda state: state.update(strategy=None), "'strategy' must be a mapping, got None"),  # type: ignore[call-overload]
+        ("lru", lambda state: state.update(values=[0.0] * FULL), "'values' must be an array, got"),
+        ("lru", lambda state: state.update(strategy=None), "'strategy' must be a mapping, got None"),
     ],
 )
 def test_numbers_that_the_strategy_cannot_have_come_to_are_refused(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.neighbors import NearestNeighbors
 
 from engram import EpisodicMemory
-from engram.memory.inputs import KEY_LIMIT, WIDEST
+from engram.memory.arguments import KEY_LIMIT, WIDEST
 from engram.typing import Doubles, Floats, Longs
 
 DIMS = [1, 2, 3, 4, 5, 7, 8, 31, 32, 33, 64, 127, 128, 512]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engram import EpisodicMemory
-from engram.memory.inputs import KEY_LIMIT
+from engram.memory.arguments import KEY_LIMIT
 from engram.memory.keys import WIDE
 from engram.memory.sketch import has_axes, is_sketched
 from engram.memory.wide import TILE

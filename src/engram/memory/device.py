@@ -12,9 +12,9 @@ import numpy as np
 from engram.compiling import compiled
 from engram.devices import find_device, torch
 from engram.errors import InvalidInputError
+from engram.memory.arguments import as_floats
 from engram.memory.description import count_wanted, describe, find_match, is_full, is_updated
 from engram.memory.device_search import Found, Search, plan_all, plan_each, unpack
-from engram.memory.inputs import as_floats
 from engram.memory.read import Reading, weigh
 from engram.memory.store import Neighbours, Store
 from engram.memory.strategies import CompiledStrategy, Strategy

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engram.devices import torch
-from engram.memory.inputs import KEY_LIMIT
+from engram.memory.arguments import KEY_LIMIT
 from engram.typing import Floats, Ints, Longs
 
 

@@ -19,8 +19,8 @@ import triton
 import triton.language as tl
 
 from engram.devices import torch
+from engram.memory.arguments import KEY_LIMIT
 from engram.memory.device_search import Search
-from engram.memory.inputs import KEY_LIMIT
 from engram.typing import Ints, Longs
 
 TILE_NUMBERS = 8192  # in a tile of keys: 64 for each of a program's 128 threads

@@ -10,8 +10,7 @@ import numpy as np
 from engram import checks
 from engram.errors import InvalidInputError
 from engram.hashing import states_of
-from engram.memory.batch import check_merging
-from engram.memory.inputs import (
+from engram.memory.arguments import (
     WIDEST,
     as_floats,
     as_longs,
@@ -23,6 +22,7 @@ from engram.memory.inputs import (
     check_shape,
     refuse_keys,
 )
+from engram.memory.batch import check_merging
 from engram.memory.read import Reading
 from engram.memory.saving import load_store, save_in_pieces, save_store
 from engram.memory.store import Neighbours, Store

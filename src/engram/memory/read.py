@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engram.compiling import compiled
-from engram.memory.inputs import all_usable
+from engram.memory.arguments import all_usable
 from engram.memory.keys import get_key
 from engram.memory.search import search_table
 from engram.memory.sketch import Sketch

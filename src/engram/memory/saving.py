@@ -12,7 +12,7 @@ import numpy as np
 from engram import checks
 from engram.errors import InvalidInputError
 from engram.files.pieces import Pieces
-from engram.memory.inputs import check_keys
+from engram.memory.arguments import check_keys
 from engram.memory.store import Store
 from engram.memory.strategies import Strategy
 from engram.memory.tables import Tables

@@ -7,8 +7,8 @@ import numpy as np
 from engram import checks
 from engram.errors import InvalidInputError
 from engram.memory import plain
+from engram.memory.arguments import all_finite, as_floats
 from engram.memory.batch import write_episode
-from engram.memory.inputs import all_finite, as_floats
 from engram.memory.keys import get_keys
 from engram.memory.read import Reading, find_neighbours, look_up, read
 from engram.memory.sketch import FEWEST, find_sketch

@@ -3,8 +3,8 @@
 import numpy as np
 
 from engram.compiling import compiled
+from engram.memory.arguments import all_usable
 from engram.memory.description import numbers_of
-from engram.memory.inputs import all_usable
 from engram.memory.read import Reading, weighted_mean
 from engram.memory.search import search_table
 from engram.memory.sketch import Sketch

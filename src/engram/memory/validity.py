@@ -7,8 +7,8 @@ import numpy as np
 from engram.compiling import compiled
 from engram.errors import InvalidInputError
 from engram.memory import hash_index
+from engram.memory.arguments import KEY_LIMIT
 from engram.memory.heap import goes_before
-from engram.memory.inputs import KEY_LIMIT
 from engram.memory.keys import get_keys
 from engram.memory.plain import named_numbers
 from engram.memory.strategies import CompiledStrategy, Kept, Strategy

@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from engram.envs.make import Env
-from engram.envs.observed import as_array, as_numbers, check_usable, is_usable
+from engram.envs.observed import as_array, as_numbers, is_usable, refuse
 from engram.errors import EngramError, FaultyEnvironmentError
 from engram.typing import Array
 
@@ -58,7 +58,7 @@ class CheckedEnv:
         if not isinstance(array, np.ndarray) or array.dtype != self._dtype or array.shape != self._shape:
             array = self._fitted(observation, step)
         if not is_usable(array):
-            check_usable(array, _who(step))
+            refuse(array, _who(step))
         return array
 
     def _fitted(self, observation: Any, step: int) -> Array:

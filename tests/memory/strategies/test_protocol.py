@@ -335,6 +335,14 @@ class Spoiling(CompiledStrategy):
         self.spoil(4, slot, numbers)
 
 
+def use(memory: EpisodicMemory) -> None:
+    """Let every rule be called."""
+    for key in (0.0, 0.0, 1.0, 2.0):
+        memory.write(0, [[key]], [key])
+    memory.read([[0.0]], touch=True)
+    memory.adjust([0], [1], [[4.0]], [5.0])
+
+
 @pytest.mark.parametrize("twin", [False, True], ids=["compiled", "plain"])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("number", [0, 1, 2])
@@ -347,9 +355,7 @@ def test_a_number_that_is_not_finite_is_refused_where_it_is_set(
     with pytest.raises(
         InvalidInputError, match=r"Spoiling.* (NaN or infinity|made (first|second|own) NaN or infinite)"
     ):
-        memory.write(0, [[0.0], [0.0], [1.0], [2.0]], [0.0, 1.0, 2.0, 3.0])
-        memory.read([[0.0]], touch=True)
-        memory.adjust([0], [1], [[4.0]], [5.0])
+        use(memory)
     memory.check_valid()
     memory.load_state_dict(memory.state_dict())
 
@@ -386,7 +392,7 @@ class WithoutNeighbours(Strategy):
         (WithoutEstimate(), r"WithoutEstimate uses write.estimate, .*; set needs_estimate in the class"),
         (WithoutOrder(), r"WithoutOrder uses write.lowest, .*; set order in the class"),
         (Disordered(), r"Disordered uses write.lowest, .*; set order in the class"),
-        (plain_twin(WithoutNearest()), r"PlainWithoutNearest uses write.nearest"),
+        (plain_twin(WithoutNearest()), r"WithoutNearest uses write.nearest"),
         (WithoutNeighbours(), r"WithoutNeighbours uses write.neighbours, .*; set needs_neighbours in the class"),
     ],
     ids=repr,
@@ -416,11 +422,15 @@ def test_needs_and_rules_of_a_subclass_are_its_own(twin: bool) -> None:
     memory.check_valid()
 
 
+@dataclass(frozen=True)
+class Quiet(LeastRecentlyUsed):
+    touches: bool = True  # type: ignore[misc]
+
+
 def test_a_need_that_an_instance_has_and_its_class_has_not_is_refused_if_it_is_compiled() -> None:
-    with pytest.raises(
-        InvalidInputError, match=r"needs_nearest must be the same for all instances .* \(True\), got False"
-    ):
-        memory_of(NearestFirst(needs_nearest=False), 3, 1)
+    message = r"touches must be the same for all instances .* \(True\), got False"
+    with pytest.raises(InvalidInputError, match=message):
+        memory_of(Quiet(touches=False), 3, 1)
 
 
 class Changing(LeastRecentlyUsed):
