@@ -125,7 +125,7 @@ class LoopState:
 
 
 def check_observation(observation: Any, step: int, spaces: Spaces) -> Array:
-    """An observation as a finite array of the environment's shape and dtype."""
+    """An observation as a finite array of the environment's shape and dtype, in order and writable."""
     array = observation if isinstance(observation, np.ndarray) else as_array(observation, who(step))
     if array.shape != spaces.observation_shape:
         raise InvalidInputError(
@@ -136,7 +136,7 @@ def check_observation(observation: Any, step: int, spaces: Spaces) -> Array:
         array = as_numbers(array, spaces.observation_dtype, who(step))
     if not is_usable(array):
         refuse(array, who(step))
-    return array
+    return array if array.flags.carray else array.copy()
 
 
 def who(step: int) -> str:
