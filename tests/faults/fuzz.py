@@ -26,6 +26,7 @@ from tests.faults.mutations import Content, content_of, mutate, mutate_bytes, si
 from tests.faults.tally import THREADS, Tally, scratch
 from tests.faults.worlds import Pictures, Vectors
 
+PROGRAM = ("-m", "tests.faults.fuzz")  # of a worker
 PROCESSES = 2
 STEPS = 50  # of learning, after loading
 SECONDS = 10.0  # that a file may take
@@ -176,7 +177,7 @@ def fuzz_slice(first: int, last: int, seed: int) -> Tally:
     """Let workers try all files from one number to another, one worker after the other where one dies."""
     tally, counted = Tally(), ("refused", "learned from")
     while first < last:
-        words = [sys.executable, "-m", "tests.faults.fuzz", str(first), str(last), str(seed)]
+        words = [sys.executable, *PROGRAM, str(first), str(last), str(seed)]
         variables = os.environ | dict.fromkeys(THREADS, "1") | {"NUMBA_BOUNDSCHECK": "1"}
         with subprocess.Popen(words, stdout=subprocess.PIPE, env=variables, text=True) as worker:
             current, what = watch(worker, first, tally)

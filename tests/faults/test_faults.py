@@ -1,11 +1,12 @@
 """A short part of every campaign; `make test-faults` runs all of it."""
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.faults import power
+from tests.faults import fuzz, power
 from tests.faults.folders import folders
 from tests.faults.kills import Case, StudyCase, kills
 from tests.faults.storage import CHECKS, storage_faults
@@ -50,3 +51,24 @@ def test_storage_faults() -> None:
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_folders_and_processes(check: Callable[[Path], None], tmp_path: Path) -> None:
     check(tmp_path)
+
+
+def test_mutated_files_are_refused_or_learned_from(tmp_path: Path) -> None:
+    files, path, outcomes = fuzz.originals(tmp_path), tmp_path / "mutated.safetensors", set()
+    for number in range(400):
+        original, content = fuzz.mutation(files, 1, number)
+        path.write_bytes(content)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            outcomes.add(fuzz.outcome(path, original.env))
+    assert outcomes == {"refused", "learned from"}
+
+
+def test_a_worker_that_dies_or_hangs_is_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fuzz, "SECONDS", 1.0)
+    begin = "import json, os, sys, time; print(json.dumps([int(sys.argv[1]), 'begun']), flush=True); "
+    for ending, what in (("os.abort()", "died with code -6"), ("time.sleep(60)", "not done after 1 s")):
+        monkeypatch.setattr(fuzz, "PROGRAM", ("-c", begin + ending))
+        tally = fuzz.fuzz_slice(3, 5, 1)
+        assert [what in loss for loss in tally.losses] == [True, True]
+        assert "file 3 of seed 1" in tally.losses[0]

@@ -249,7 +249,7 @@ class NEC(Agent):
     def _load_state(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` gave; keys of the unfinished episode go back to the device."""
         returns = state["memory"]["values"], state["replay"]["entries"]["returns"]
-        if not all((np.abs(each) <= LARGEST_RETURN).all() for each in returns):
+        if not all((np.abs(each.astype(np.float64)) <= LARGEST_RETURN).all() for each in returns):
             raise InvalidInputError(f"returns to learn from must be numbers of at most {LARGEST_RETURN:g} up or down")
         super()._load_state(state)
         if self.device.type != "cpu" and self.network.settled:

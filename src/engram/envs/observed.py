@@ -31,7 +31,8 @@ def is_usable(array: Array) -> bool:
             return all_usable(flat)
     elif dtype.kind != "f":
         return True
-    return bool((np.abs(array) <= LARGEST).all())
+    with np.errstate(all="ignore"):
+        return bool((np.abs(array) <= LARGEST).all())
 
 
 def as_numbers(given: Array, dtype: np.dtype[Any], who: str) -> Array:
@@ -66,7 +67,7 @@ def refuse(array: Array, who: str) -> NoReturn:
 
 
 def as_batch(given: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """A batch of observations that a user gave, [B, *shape]; InvalidInputError says what is wrong with it."""
+    """A batch of observations that a user gave, [B, *shape], in order and writable; or what is wrong with it."""
     array = given if isinstance(given, np.ndarray) else as_array(given, "observations")
     if array.ndim != len(shape) + 1 or array.shape[1:] != shape:
         raise InvalidInputError(
@@ -76,4 +77,4 @@ def as_batch(given: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     batch = array if array.dtype == dtype else as_numbers(array, dtype, "observations")
     if not is_usable(batch):
         refuse(batch, "observations")
-    return batch
+    return batch if batch.flags.carray else batch.copy()

@@ -53,13 +53,13 @@ class CheckedEnv:
         return self._observation(observation, step), reward, terminated, truncated, life_lost
 
     def _observation(self, observation: Any, step: int) -> Array:
-        """An observation as a finite array of the expected shape and dtype."""
+        """An observation as a finite array of the expected shape and dtype, in order and writable."""
         array: Array = observation
         if not isinstance(array, np.ndarray) or array.dtype != self._dtype or array.shape != self._shape:
             array = self._fitted(observation, step)
         if not is_usable(array):
             refuse(array, _who(step))
-        return array
+        return array if array.flags.carray else array.copy()
 
     def _fitted(self, observation: Any, step: int) -> Array:
         """The observation in the dtype of its space, if it has the right shape and its numbers can be held there."""

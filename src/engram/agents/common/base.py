@@ -246,7 +246,7 @@ class Agent(ABC):
         in training, with a generator of its own.
         """
         self._env_moved |= self.source.shared  # whoever predicts may also have stepped the environment
-        given = as_array(observation, "observation")
+        given = as_array(observation, "observations")
         single = given.shape == self.spaces.observation_shape
         batch = self.batch(given[None] if single else given)
         evaluate: Any = type(self).q_values  # without the check at its door, which the batch has passed

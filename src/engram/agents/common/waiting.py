@@ -38,7 +38,9 @@ class Waiting:
             and lengths.dtype == np.int64
             and (lengths >= 1).all(),
             "lengths add up to the number of steps": lengths.astype(np.float64).sum() == steps,
-            "every episode has its return": totals.shape == lengths.shape and np.isfinite(totals).all(),
+            "every episode has its return": totals.shape == lengths.shape
+            and totals.dtype == np.float64
+            and np.isfinite(totals).all(),
         }
         facts |= {
             f"{name} are {np.dtype(dtype)}, one for each step": state[name].shape == (steps,)
