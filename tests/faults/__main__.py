@@ -13,8 +13,8 @@ from rich.table import Table
 
 from tests.faults.folders import folders
 from tests.faults.fuzz import campaign as fuzz
+from tests.faults.hostile_calls import watched
 from tests.faults.kills import kills
-from tests.faults.memory_calls import watched
 from tests.faults.power import RUNS, TINY, power_cuts
 from tests.faults.storage import checked, storage_faults
 from tests.faults.tally import Tally, timed
@@ -31,21 +31,14 @@ def campaigns(seed: int, *, quick: bool) -> Iterator[tuple[str, Callable[[], Tal
     yield "folders and processes", checked
     yield "damaged folders", lambda: folders(20 if quick else 100, seed)
     yield "hostile files", lambda: fuzz(2_000 if quick else 100_000, seed)
-    yield "hostile calls of the memory", lambda: tally_of(watched(1_000 if quick else 60_000, seed))
+    yield "hostile calls of the memory", lambda: watched("memory_calls", 1_000 if quick else 100_000, seed)
+    yield "hostile calls of agents", lambda: watched("agent_calls", 500 if quick else 20_000, seed)
 
 
 def every(campaign: Callable[[Any], Tally], runs: tuple[Any, ...]) -> Tally:
     tally = Tally()
     for run in runs:
         tally.add(campaign(run))
-    return tally
-
-
-def tally_of(found: dict[str, Any]) -> Tally:
-    """The tally of a campaign that describes its first losses and counts all of them."""
-    named, losses = list(found["problems"]), int(found["losses"])
-    tally = Tally({name: number for name, number in found.items() if isinstance(number, int) and name != "losses"})
-    tally.losses += named + ["a loss that was not named"] * (losses - len(named))
     return tally
 
 
