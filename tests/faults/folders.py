@@ -86,7 +86,8 @@ def confuse(path: Path, rng: random.Random) -> None:
     """Other types in JSON, or a manifest of another format in a file of arrays."""
     if path.suffix == ".safetensors":
         manifest, arrays = read_arrays(path)
-        key = rng.choice(["version", "run", "step", "log", "plain", "segments", "agent", "description"])
+        known = ("version", "run", "step", "log", "plain", "segments", "agent", "description")
+        key = rng.choice([key for key in known if key in manifest])
         write_arrays(path, {**manifest, key: rng.choice([99, "odd", None, [], {}, -1])}, arrays)
         return
     lines = path.read_text().splitlines() if path.suffix == ".jsonl" else [path.read_text()]

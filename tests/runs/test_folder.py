@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from engram.cli import main
 from engram.errors import InvalidInputError, RunFolderError, StorageError, UnusableRunError
 from engram.files.arrays import read_arrays, write_arrays
 from engram.files.lock import LOCK
@@ -125,6 +126,18 @@ def test_starting_over_moves_everything_aside(folder: Path) -> None:
         RunFolder(folder).record(TINY, TINY.make_agent(), start_over=True, tell=told.append)
         assert told == [f"what {folder} held of the run is now in {folder / f'aside-{number}'}"]
         assert files(folder / f"aside-{number}") == before
+
+
+def test_starting_over_from_the_command_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = folder / "progress.jsonl"
+    log.write_bytes(b"X" + log.read_bytes()[1:])
+    before = files(folder)
+    words = ["train", "--resume", str(folder), "--no-progress"]
+    assert main(words) == 2
+    assert "progress.jsonl is not what it was" in " ".join(capsys.readouterr().err.split())
+    assert files(folder) == before
+    assert main([*words, "--start-over"]) == 0
+    assert files(folder / "aside-1") == before
 
 
 def test_starting_over_does_not_touch_another_run(folder: Path) -> None:
