@@ -139,7 +139,7 @@ def test_ties_go_to_the_lowest_slot(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("dims", DIMS)
-@pytest.mark.parametrize("scale", [1e-10, 1.0, 1e4, 1e18])
+@pytest.mark.parametrize("scale", [1e-10, 1.0, 1e4, 4e14])
 def test_no_distance_is_zero_but_that_of_an_equal_key(dims: int, scale: float) -> None:
     """One ulp in one dimension is a distance.
 

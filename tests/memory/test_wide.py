@@ -35,11 +35,11 @@ def make_keys(kind: str, rows: int, dims: int, rng: np.random.Generator) -> Floa
         "duplicated": few[rng.integers(rows // 4 + 1, size=rows)],
         "equal": np.ones((rows, dims)),
         "far away": few + 1e4,
-        "large": few * 1e17,
+        "large": few * 1e13,
         "small": few * 1e-17,
         "underflow": few * 1e-23,
         "whole numbers": np.rint(few),
-        "mixed": few * 10.0 ** rng.integers(-20, 18, size=(rows, 1)),
+        "mixed": few * 10.0 ** rng.integers(-20, 14, size=(rows, 1)),
     }
     return made[kind].astype(np.float32)
 

@@ -131,12 +131,14 @@ class DeviceStore(Store):
         strategy = self.strategy
         needs = {strategy.needs_nearest, strategy.needs_neighbours, strategy.needs_estimate}
         fills_up = self.tables.size[action] + len(values) > self.capacity
-        if True in needs or ("full" in needs and fills_up):
-            for t in range(len(values)):
-                self.write_one(action, keys[t], float(values[t]), states[t], float(returns[t]))
-        else:
-            self.write_unsearched(action, keys, values, states, returns)
-        self.check_numbers(action)
+        try:
+            if True in needs or ("full" in needs and fills_up):
+                for t in range(len(values)):
+                    self.write_one(action, keys[t], float(values[t]), states[t], float(returns[t]))
+            else:
+                self.write_unsearched(action, keys, values, states, returns)
+        finally:
+            self.check_numbers()
 
     def write_unsearched(self, action: int, keys: Any, values: Floats, states: States, returns: Doubles) -> None:
         """Write states for which the strategy does not need the nearest entries."""

@@ -1,5 +1,6 @@
 """The tables in main memory: searching, reading, writing and adjusting their entries."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,7 +74,7 @@ class Store:
             needed,
             f"a memory for {actions:,} actions with capacity {self.capacity:,} and keys of size {self.key_size:,} "
             "(that of an observation, unless an encoder makes smaller ones), once it is full,",
-            lambda free: f"choose a capacity of up to {self.capacity * free // needed:,}, or smaller keys",
+            lambda there: f"choose a capacity of up to {self.capacity * there // needed:,}, or smaller keys",
             free,
         )
 
@@ -103,34 +104,47 @@ class Store:
         tables = self.tables
         values = np.empty((len(queries), len(tables.size)), np.float32)
         if touch and self.strategy.touches and self.compiled is not None:
-            finite = self.read_and_touch(
-                self.compiled,
-                tables.keys,
-                self.sketch,
-                tables.values,
-                tables.ranks,
-                tables.heap,
-                tables.place,
-                tables.columns,
-                tables.own,
-                tables.size,
-                tables.clock,
-                queries,
-                *self.reading,
-                values,
-            )
-            if finite:
-                self.check_all_numbers()
-            return values if finite else None
-        finite = self.plain_read(tables.keys, self.sketch, tables.values, tables.size, queries, *self.reading, values)
-        if finite and touch and self.strategy.touches:
+            try:
+                usable = self.read_and_touch(
+                    self.compiled,
+                    tables.keys,
+                    self.sketch,
+                    tables.values,
+                    tables.ranks,
+                    tables.heap,
+                    tables.place,
+                    tables.columns,
+                    tables.own,
+                    tables.size,
+                    tables.clock,
+                    queries,
+                    *self.reading,
+                    values,
+                )
+            finally:
+                self.check_numbers()
+            return values if usable else None
+        usable = self.plain_read(tables.keys, self.sketch, tables.values, tables.size, queries, *self.reading, values)
+        if usable and touch and self.strategy.touches:
             self.touch_all(queries)
-        return values if finite else None
+        return values if usable else None
 
-    def check_all_numbers(self) -> None:
-        """As `check_numbers`, for every table."""
-        for action in range(len(self.tables.size) if self.watched else 0):
-            self.check_numbers(action)
+    def check_numbers(self) -> None:
+        """Raise InvalidInputError if rules have made a number NaN or infinite; it is set to 0."""
+        if not self.watched:
+            return
+        wrong = [name for action in range(len(self.tables.size)) for name in self.repair(action)]
+        if wrong:
+            raise InvalidInputError(
+                f"{self.strategy.name} made {wrong[0]} NaN or infinite; where it was, it is 0 now; check its rules"
+            )
+
+    def repair(self, action: int) -> Iterator[str]:
+        """Set numbers of a table that are not finite to 0; yield their names."""
+        for name, column in self.numbers_of(action).items():
+            if not all_finite(column):
+                column[~np.isfinite(column)] = 0
+                yield name
 
     def touch_all(self, queries: Any) -> None:
         """Tell a strategy in plain Python which entries of all tables each query reads."""
@@ -180,39 +194,29 @@ class Store:
 
     def touch(self, actions: Longs, slots: Ints, distances: Floats, found: Longs, *, rows: int) -> None:
         """Tell the strategy, if it wants to know, of entries that were looked up: `rows` rows for each query."""
-        if self.strategy.touches and self.compiled is not None:
-            self.touch_slots(self.compiled, self.tables, actions, slots, distances, found, rows)
-        elif self.strategy.touches:
-            plain.touch_rows(self.strategy, self.tables, actions, slots, distances, found, rows)
-        if self.strategy.touches:
-            self.check_all_numbers()
+        if not self.strategy.touches:
+            return
+        try:
+            if self.compiled is not None:
+                self.touch_slots(self.compiled, self.tables, actions, slots, distances, found, rows)
+            else:
+                plain.touch_rows(self.strategy, self.tables, actions, slots, distances, found, rows)
+        finally:
+            self.check_numbers()
 
     def write(self, action: int, keys: Any, values: Floats, states: States, episode_returns: Doubles) -> None:
         """Write states in order of time; `episode_returns` has one number for each or one for all."""
-        step, reading = self.step, self.reading
-        if self.compiled is not None:
-            self.write_states(self.compiled, self.tables, action, keys, values, states, episode_returns, step, reading)
-        else:
-            returns = np.broadcast_to(episode_returns, len(values)).tolist()
-            for key, value, state, whole in zip(keys, values.tolist(), states, returns, strict=True):
-                plain.write_one(self.strategy, self.tables, action, key, value, state, whole, step, reading)
-        self.check_numbers(action)
+        step, reading, tables = self.step, self.reading, self.tables
+        try:
+            if self.compiled is not None:
+                self.write_states(self.compiled, tables, action, keys, values, states, episode_returns, step, reading)
+            else:
+                returns = np.broadcast_to(episode_returns, len(values)).tolist()
+                for key, value, state, whole in zip(keys, values.tolist(), states, returns, strict=True):
+                    plain.write_one(self.strategy, tables, action, key, value, state, whole, step, reading)
+        finally:
+            self.check_numbers()
         self.keep_sketch()
-
-    def check_numbers(self, action: int) -> None:
-        """Raise InvalidInputError if a rule has made a number of a table NaN or infinite; it is set to 0."""
-        if not self.watched:
-            return
-        wrong = []
-        for name, column in self.numbers_of(action).items():
-            if not all_finite(column):
-                column[~np.isfinite(column)] = 0
-                wrong.append(name)
-        if wrong:
-            raise InvalidInputError(
-                f"{self.strategy.name} made {' and '.join(wrong)} NaN or infinite in table {action}, where it is 0 "
-                "now; check its rules"
-            )
 
     def keep_sketch(self) -> None:
         """Find the axes of the sketch when there are enough entries, and again when twice as much was written."""
@@ -227,12 +231,14 @@ class Store:
         adjust(self.tables, actions, slots, keys, values)
         if type(self.strategy).adjusted is Strategy.adjusted:
             return
-        if self.compiled is not None:
-            self.note_adjusted(self.compiled, self.tables, actions, slots)
-        else:
-            for action, slot in zip(actions.tolist(), slots.tolist(), strict=True):
-                self.strategy.adjusted(slot, float(self.tables.values[action, slot]), self.numbers_of(action))
-        self.check_all_numbers()
+        try:
+            if self.compiled is not None:
+                self.note_adjusted(self.compiled, self.tables, actions, slots)
+            else:
+                for action, slot in zip(actions.tolist(), slots.tolist(), strict=True):
+                    self.strategy.adjusted(slot, float(self.tables.values[action, slot]), self.numbers_of(action))
+        finally:
+            self.check_numbers()
 
     def fill(self, tables: Tables, action: int, keys: Floats) -> None:
         """Lay out one table's keys in fresh tables, and build its hash index and heap."""

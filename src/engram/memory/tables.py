@@ -131,7 +131,7 @@ def update(tables: Tables, table: int, slot: Whole, key: Floats, value: float, s
 def fill(tables: Tables, table: int, keys: Floats, ordered: bool) -> bool:
     """Lay out the keys of entries whose states and ranks are in place, and build their hash index and heap.
 
-    Return False, with the work undone, if the states were chosen such that building the index would take too long.
+    Return False, with that left unfinished, if the states were chosen such that building the index would take too long.
     """
     probes: Whole = 0
     for slot in range(len(keys)):
