@@ -102,9 +102,9 @@ from engram.files.lock import FolderLock
 lock = FolderLock(Path(sys.argv[1])).__enter__()
 if os.fork() == 0:
     lock.__exit__(None, None, None)  # which releases nothing: the lock is the parent's
-    print("child", flush=True)
+    os.write(1, b"child\\n")
     time.sleep(60)
-print("held", flush=True)
+os.write(1, b"held\\n")
 time.sleep(60)
 """
 
