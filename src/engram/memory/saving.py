@@ -79,6 +79,7 @@ def load_store(store: Store, state: Mapping[str, Any]) -> None:
     for name in ("size", "writes", "clock"):
         getattr(fresh, name)[:] = state[name]
     check_tables(fresh, store.strategy)
+    checks.at_least("clock", int(fresh.clock[0]), 0, checks.MOST_STEPS)  # which leaves room to go on
     try:
         store.strategy.load_state_dict(deepcopy(state["strategy"]))
     except ODD as error:

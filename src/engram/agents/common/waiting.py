@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from engram.agents.common.episode import Finished
-from engram.envs.observed import is_usable
+from engram.agents.common.episode import Finished, within_limit
 from engram.errors import InvalidInputError
 from engram.parts import Spaces
 
@@ -63,5 +62,5 @@ class Waiting:
             right = each.keys.shape == (len(each.actions), *spaces.observation_shape)
             right &= each.keys.dtype == spaces.observation_dtype and each.states.shape == each.returns.shape
             inside = bool(((each.actions >= 0) & (each.actions < spaces.actions)).all())
-            if not (right and inside and np.isfinite(each.returns).all() and is_usable(each.keys)):
+            if not (right and inside and np.isfinite(each.returns).all() and within_limit(each.keys)):
                 raise InvalidInputError("an episode that waits for its encoder to settle is not valid")
