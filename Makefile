@@ -2,13 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup demo test test-slow test-faults coverage lint bench results lock release-check clean
+.PHONY: help setup demo test test-slow test-faults test-kernels coverage lint bench results lock release-check clean
 
 help:
 	@echo "make demo         four ways to forget, side by side, in about a minute: see runs/demo/index.html"
 	@echo "make test         lint, type-check and test"
 	@echo "make test-slow    the tests that take minutes"
 	@echo "make test-faults  kills, power cuts, full disks and damaged files: none may lose a run"
+	@echo "make test-kernels the memory's tests and hostile calls again, with bounds checks in every kernel"
 	@echo "make coverage     the tests again, and which lines they ran"
 	@echo "make bench        speed beside FAISS, the bare environment and Stable-Baselines3"
 	@echo "make results      all studies but Atari again, in three to four hours"
@@ -40,6 +41,10 @@ test-slow: setup
 
 test-faults: setup
 	$(BIN)/python -m tests.faults
+
+test-kernels: setup
+	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest tests/memory
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m tests.faults --only "hostile files" "hostile calls of the memory"
 
 coverage: setup
 	$(BIN)/pytest -n 2 --cov --cov-report=term

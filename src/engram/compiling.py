@@ -103,8 +103,8 @@ class KernelLocator(_CacheLocator):
         return source_digest()
 
     def get_disambiguator(self) -> str:
-        """What tells functions of one name apart."""
-        return str(self._line)
+        """What tells functions of one name apart, and kernels with bounds checks from those without."""
+        return f"{self._line}-checked" if settings.BOUNDSCHECK else str(self._line)
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> "KernelLocator":

@@ -134,7 +134,8 @@ class Family(Generic[PartType]):
             return spec
         if not isinstance(spec, str):
             raise InvalidInputError(
-                f"{self.word} must be a name or an instance of {self.base.__name__}, got {spec!r}; {self._choices()}"
+                f"{self.word} must be a name or an instance of {self.base.__name__}, got {checks.shown(spec)}; "
+                f"{self._choices()}"
             )
         first, _, rest = spec.partition(":")
         name = self.aliases.get(first.lower(), first)

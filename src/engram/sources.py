@@ -42,8 +42,8 @@ def class_source(kind: type) -> str:
 
 
 def unwrapped(member: Any) -> Any:
-    """The plain function behind a static method, a property or a compiled function."""
-    for attribute in ("__func__", "fget", "py_func"):
+    """The plain function behind a static method, a property, a wrapped or a compiled function."""
+    for attribute in ("__func__", "fget", "py_func", "__wrapped__"):
         member = getattr(member, attribute, None) or member
     return member
 

@@ -170,7 +170,7 @@ def test_learning_the_memory_moves_stored_keys_and_values() -> None:
 def test_what_the_optimiser_knew_is_reset_or_merged_with_its_entry(strategy: str) -> None:
     agent = NEC("CartPole-v1", seed=0, strategy=strategy, learn_memory=True, **SMALL).learn(800)
     memory = agent.memory
-    memory.companions[:] = 1
+    memory._tables.companions[:] = 1
     action, size = 0, int(memory.size[0])
     before = memory.entries(action)
     key = np.full((1, 64), 0.123, np.float32)

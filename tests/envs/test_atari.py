@@ -146,3 +146,19 @@ def test_a_game_is_resumed_after_lost_lives(tmp_path: Path) -> None:
     assert part.loop.episode > 0, "a life was lost"
     part.save(tmp_path / "model.safetensors")
     assert_same_state(whole, MFEC.load(tmp_path / "model.safetensors").learn(300))
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *("frame_skip=0", "frame_skip=-1", "frame_skip=2000000000", "stacked_frames=0", "stacked_frames=1000"),
+        *("screen_size=0", "screen_size=20000", "screen_size=84.5", 'screen_size="84"', "noop_max=-1", "noop_max=1e12"),
+        *("repeat_action_probability=1.5", "repeat_action_probability=NaN", "fire_reset=1", "max_frames=0"),
+        *("max_frames=1e30", "clip_rewards=null", "full_action_space=[true]"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_before_there_is_an_emulator(option: str) -> None:
+    name = option.partition("=")[0]
+    for game in ("pong", "engram/Pong-v0"):
+        with pytest.raises(InvalidInputError, match=f"{name} must be"):
+            make_by_id(f"{game}?{option}")

@@ -1,164 +1,239 @@
-"""Fuzzing of model files: each of thousands of mutations must load as a valid agent or raise an EngramError."""
+"""Fuzzing of model files: each of many thousand mutations is refused, or loads as an agent that learns and is valid.
 
-import copy
+Mutated files are loaded by worker processes, in which numba checks every index. A worker that dies, or that does not
+come back in time, is a loss, and another one goes on behind the file that ended it.
+"""
+
 import json
+import os
 import random
 import resource
-import tempfile
+import subprocess
+import sys
 import time
 import warnings
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from safetensors import safe_open
-from safetensors.numpy import save
+from queue import Empty, Queue
+from threading import Thread
+from typing import Any, NamedTuple
 
 from engram import D3QN, MFEC, NEC, load
-from engram.errors import EngramError
-from engram.files.arrays import FORMAT, checksum
+from engram.agents import Agent
+from engram.errors import EngramError, NotReproducibleError
+from tests.faults.mutations import Content, content_of, mutate, mutate_bytes, signed
+from tests.faults.tally import THREADS, Tally, scratch
+from tests.faults.worlds import Pictures, Vectors
 
-SECONDS = 1.0  # that a load may take
-MEMORY_MIB = 1024  # by which the process may grow over all loads
-STRANGE: tuple[Any, ...] = (
-    *(None, True, "", "lru", -1, 0, 1, 2.5, 1e308, 10**6, 10**9, 10**12, 2**63, -(2**70)),
-    *([], {}, [1, 2], {"name": "dkm", "decay": -1}, "os:system", "../../etc/passwd", float("nan"), float("inf")),
-)
-
-
-def originals(folder: Path) -> list[Path]:
-    """A model file of each kind of agent, saved in the middle of an episode."""
-    small: dict[str, Any] = {"capacity": 20, "seed": 1}
-    agents = {
-        "mfec": MFEC("CartPole-v1", strategy="lru", **small).learn(333),
-        "mfec-dkm": MFEC("engram/OpenRoom-v0", strategy="dkm", **small).learn(333),
-        "nec": NEC("CartPole-v1", learn_memory=True, learning_start_steps=50, replay_size=100, **small).learn(333),
-        "d3qn": D3QN("CartPole-v1", seed=1, learning_start_steps=50, replay_size=100).learn(333),
-    }
-    paths = []
-    for name, agent in agents.items():
-        paths.append(folder / f"{name}.safetensors")
-        agent.save(paths[-1])
-    return paths
+PROGRAM = ("-m", "tests.faults.fuzz")  # of a worker
+PROCESSES = 2
+STEPS = 50  # of learning, after loading
+SECONDS = 10.0  # that a file may take
+PATIENCE_SECONDS = 600.0  # for the first file of a worker, which compiles kernels
+MEMORY = 2 * 10**9  # bytes by which a worker may grow over all its files
+SHARE_OF_BYTES = 0.1  # of all files: those whose bytes are mutated, and not signed again
+SMALL: dict[str, Any] = {"epsilon_anneal_start_steps": 0, "epsilon_anneal_end_steps": 60}
+NETWORK: dict[str, Any] = {"learning_start_steps": 20, "batch_size": 4, "replay_size": 40, "learning_rate": 1e-3}
+STRATEGIES = ("lru", "rew", "sur", "kmeans", "dkm", "fading")
 
 
-def mutate_bytes(content: bytes, rng: random.Random) -> bytes:
-    """Flip, cut, repeat or insert bytes anywhere, most often in the header."""
-    mutated = bytearray(content)
-    for _ in range(rng.choice((1, 1, 2, 5, 20))):
-        at = rng.randrange(min(len(mutated), 400) if rng.random() < 0.5 else len(mutated))
-        kind = rng.randrange(5)
-        if kind == 0:
-            mutated[at] ^= 1 << rng.randrange(8)
-        elif kind == 1:
-            mutated[at] = rng.randrange(256)
-        elif kind == 2:
-            del mutated[at : at + rng.choice((1, 8, 100, 10**6))]
-        elif kind == 3:
-            mutated[at:at] = mutated[at : at + rng.choice((1, 8, 100))]
-        else:
-            mutated[at : at + 8] = rng.choice((2**63 - 1, 2**40, 0, 100_000_001)).to_bytes(8, "little")
-        if not mutated:
-            break
-    return bytes(mutated)
+class Original(NamedTuple):
+    """A file before it is mutated."""
+
+    name: str
+    env: Callable[[], Any] | None  # to load it with; None where the file itself says
+    content: Content
+    whole: bytes
 
 
-def mutate_content(path: Path, rng: random.Random) -> bytes:
-    """Change a file's manifest or arrays, and write a valid checksum for them."""
-    with safe_open(path, framework="numpy") as file:
-        text = file.metadata()[FORMAT].partition("\n")[2]
-        arrays = {name: file.get_tensor(name).copy() for name in file.keys()}  # noqa: SIM118 (not a mapping)
-    manifest = json.loads(text)
-    for _ in range(rng.choice((1, 1, 1, 2, 4))):
-        if rng.random() < 0.5:
-            mutate_tree(manifest, rng)
-        else:
-            mutate_arrays(arrays, rng)
-    text = json.dumps(manifest)
-    return save(arrays, {FORMAT: f"{checksum(text, arrays)}\n{text}"})
+def agents() -> Iterator[tuple[str, Callable[[], Any] | None, Callable[[], Agent]]]:
+    """Agents of every kind with full tables, in the middle of an episode: name, environment, how to make them."""
+    explorations = (None, "boltzmann", "mellowmax", "novelty")
+    for number, strategy in enumerate(STRATEGIES):
+        memory: dict[str, Any] = {"strategy": strategy, "capacity": 6, "neighbours": 3, "seed": number} | SMALL
+        more: dict[str, Any] = {"exploration": explorations[number % 4]}
+        clusters = strategy in ("kmeans", "dkm", "fading")
+        yield f"mfec-{strategy}", Vectors, lambda s=memory | more: MFEC(Vectors, **s)  # type: ignore[misc]
+        yield (
+            f"mfec-{strategy}-scaled",
+            Vectors,
+            lambda s=memory, steps=(30, 10**6)[number % 2]: MFEC(Vectors, encoder=f"scaled:steps={steps}", **s),  # type: ignore[misc]
+        )
+        yield (
+            f"mfec-{strategy}-room",
+            None,
+            lambda s=memory, c=clusters: MFEC(  # type: ignore[misc]
+                "engram/OpenRoom-v0", **s, merging="episode" if c else "single", duplicates=not c, kernel="mean"
+            ),
+        )
+        encoder = ("projection:size=5", "dct:size=2")[number % 2]
+        yield (
+            f"mfec-{strategy}-images",
+            Pictures,
+            lambda s=memory, e=encoder: MFEC(Pictures, encoder=e, **s),  # type: ignore[misc]
+        )
+        nec = memory | NETWORK | {"key_size": 4, "learn_memory": number % 2 == 0, "return_steps": 3}
+        yield f"nec-{strategy}", Vectors, lambda s=nec: NEC(Vectors, **s)  # type: ignore[misc]
+    yield "nec-scaled", Vectors, lambda s=nec: NEC(Vectors, encoder="scaled:steps=10", **s)  # type: ignore[misc]
+    yield "nec-images", Pictures, lambda s=nec: NEC(Pictures, **s)  # type: ignore[misc]
+    d3qn = NETWORK | SMALL | {"feature_size": 4, "target_update_steps": 10}
+    yield "d3qn", Vectors, lambda: D3QN(Vectors, **d3qn)
+    yield "d3qn-room", None, lambda: D3QN("engram/OpenRoom-v0", **d3qn, dueling=False, exploration="boltzmann")
+    yield "d3qn-scaled", Vectors, lambda: D3QN(Vectors, **d3qn, encoder="scaled:steps=10", bootstrap_truncated=True)
+    yield "d3qn-images", Pictures, lambda: D3QN(Pictures, **d3qn)
 
 
-def mutate_tree(tree: Any, rng: random.Random) -> None:
-    """Replace a random value of nested data by an unexpected one, or delete it."""
+def originals(folder: Path) -> list[Original]:
+    """A model file of each kind of agent. Those of small images are slow, so they come once, all others three times."""
+    found = []
+    for name, env, make in agents():
+        path = folder / f"{name}.safetensors"
+        make().learn(101).save(path)
+        original = Original(name, env, content_of(path), path.read_bytes())
+        found += [original] * (1 if name in ("nec-images", "d3qn-images") else 3)
+    return found
+
+
+def mutation(files: list[Original], seed: int, number: int) -> tuple[Original, bytes]:
+    """The file of a number: what it was made from, and its bytes."""
+    rng = random.Random(f"{seed}/{number}")
+    original, other = rng.choice(files), rng.choice(files)
+    if rng.random() < SHARE_OF_BYTES:
+        return original, mutate_bytes(original.whole, rng)
     while True:
-        keys = list(tree) if isinstance(tree, dict) else list(range(len(tree)))
-        if not keys:
-            return
-        key = rng.choice(keys)
-        if isinstance(tree[key], dict | list) and tree[key] and rng.random() < 0.8:
-            tree = tree[key]
+        try:
+            return original, signed(mutate(original.content, other.content, rng))
+        except (OverflowError, ValueError):  # safetensors cannot write it: an array of too many numbers, say
             continue
-        if rng.random() < 0.15:
-            del tree[key]
-        else:
-            tree[key] = copy.deepcopy(rng.choice(STRANGE))
-        return
 
 
-def mutate_arrays(arrays: dict[str, Any], rng: random.Random) -> None:
-    """Change an array's values, shape, dtype or name."""
-    if not arrays:
-        return
-    name = rng.choice(list(arrays))
-    array = arrays[name]
-    kind = rng.randrange(7)
-    with np.errstate(all="ignore"):
-        if kind == 0:
-            del arrays[name]
-        elif kind == 1 and array.size:
-            flat = array.reshape(-1)
-            flat[rng.randrange(flat.size)] = (
-                rng.choice((np.nan, np.inf, -1, 1e30)) if array.dtype.kind == "f" else rng.choice((0, 1, 99))
-            )
-        elif kind == 2:
-            arrays[name] = array[: rng.randrange(len(array) + 1)] if array.ndim else array.reshape(1)
-        elif kind == 3:
-            arrays[name] = np.ascontiguousarray(array.T) if array.ndim > 1 else array.reshape(-1, 1)
-        elif kind == 4:
-            arrays[name] = array.astype(rng.choice((np.float64, np.int8, np.uint64, np.float16, np.bool_)))
-        elif kind == 5:
-            arrays[rng.choice((name + "/deeper", "x", "memory", name[::-1]))] = array
-        else:
-            arrays[name] = np.concatenate([array, array]) if array.ndim else array.reshape(1)
+def outcome(path: Path, env: Callable[[], Any] | None) -> str:
+    """What becomes of a file: refused, or learned from and then valid. Anything else raises an error."""
+    try:
+        agent = load(path, env)
+    except EngramError:
+        return "refused"
+    try:
+        agent.learn(STEPS)
+    except NotReproducibleError:
+        agent.abandon_game()
+        agent.learn(STEPS)
+    agent.check_valid()
+    agent.save(path)
+    load(path, env).check_valid()
+    return "learned from"
 
 
-def fuzz(count: int, seed: int) -> dict[str, Any]:
-    """Load `count` mutated files and count the outcomes. Another error, a slow load or growing memory is a loss."""
-    rng = random.Random(seed)
-    outcomes = {"files": 0, "signed": 0, "refused": 0, "loaded": 0, "losses": 0}
-    problems: list[str] = []
-    slowest = 0.0
-    with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        folder = Path(name)
-        paths = originals(folder)
-        contents = {path: path.read_bytes() for path in paths}
-        for path in paths:
-            load(path)
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        for number in range(count):
-            path = rng.choice(paths)
-            signed = number % 2 == 1
-            mutated = folder / "mutated.safetensors"
-            mutated.write_bytes(mutate_content(path, rng) if signed else mutate_bytes(contents[path], rng))
-            begin = time.perf_counter()
+def work(first: int, last: int, seed: int) -> None:
+    """Try the files from one number to another, and tell of each on the standard output what became of it."""
+    warnings.simplefilter("ignore")
+    with scratch() as folder:
+        files, path = originals(folder), folder / "mutated.safetensors"
+        for original in files:
+            path.write_bytes(original.whole)
+            assert outcome(path, original.env) == "learned from", original.name
+        limit = virtual_bytes() + 4 * MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        before = peak_bytes()
+        for number in range(first, last):
+            original, content = mutation(files, seed, number)
+            path.write_bytes(content)
+            tell(number, "begun")
             try:
-                load(mutated).check_valid()
-                outcomes["loaded"] += 1
-            except EngramError:
-                outcomes["refused"] += 1
+                what = outcome(path, original.env)
             except Exception as error:
-                outcomes["losses"] += 1
-                problems.append(f"{path.stem} {'signed' if signed else 'bytes'} {number}: {error!r}")
-            seconds = time.perf_counter() - begin
-            if seconds > SECONDS:
-                outcomes["losses"] += 1
-                problems.append(f"{path.stem} {number}: {seconds:.1f} s")
-            slowest = max(slowest, seconds)
-            outcomes["files"] += 1
-            outcomes["signed"] += signed
-        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024
-    if grown > MEMORY_MIB:
-        outcomes["losses"] += 1
-        problems.append(f"the process grew by {grown} MiB")
-    return {**outcomes, "slowest_seconds": round(slowest, 3), "grown_mib": grown, "problems": problems[:20]}
+                what = f"{original.name}: {error!r:.300} in {where(error)}"
+            if peak_bytes() - before > MEMORY:
+                tell(number, f"{original.name}: memory grew by {(peak_bytes() - before) / 1e9:.1f} GB, {what}")
+                return
+            tell(number, what)
+    tell(last, "done")
+
+
+def tell(number: int, what: str) -> None:
+    sys.stdout.write(json.dumps([number, what]) + "\n")
+    sys.stdout.flush()
+
+
+def where(error: BaseException) -> str:
+    """The innermost line of Engram's own on the way to an error."""
+    lines, frame = [], error.__traceback__
+    while frame is not None:
+        lines.append(f"{Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}")
+        frame = frame.tb_next
+    return " > ".join(lines[-4:])
+
+
+def peak_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def virtual_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+
+
+def fuzz_slice(first: int, last: int, seed: int) -> Tally:
+    """Let workers try all files from one number to another, one worker after the other where one dies."""
+    tally, counted = Tally(), ("refused", "learned from")
+    while first < last:
+        words = [sys.executable, *PROGRAM, str(first), str(last), str(seed)]
+        variables = os.environ | dict.fromkeys(THREADS, "1") | {"NUMBA_BOUNDSCHECK": "1"}
+        with subprocess.Popen(words, stdout=subprocess.PIPE, env=variables, text=True) as worker:
+            current, what = watch(worker, first, tally)
+        if what == "done":
+            break
+        if what not in counted:
+            tally.count("files")
+            tally.losses.append(f"fuzz: file {current} of seed {seed}: {what}")
+        first = current + 1
+    return tally
+
+
+def watch(worker: "subprocess.Popen[str]", first: int, tally: Tally) -> tuple[int, str]:
+    """Count what a worker tells, until it ends or takes too long: the file that it was at, and what became of it."""
+    lines: Queue[str] = Queue()
+    assert worker.stdout is not None
+    Thread(target=pass_on, args=(worker.stdout, lines), daemon=True).start()
+    current, patience = first, PATIENCE_SECONDS
+    while True:
+        begun = time.monotonic()
+        try:
+            line = lines.get(timeout=patience)
+        except Empty:
+            worker.kill()
+            return current, f"not done after {time.monotonic() - begun:.0f} s"
+        if not line:
+            return current, f"the process died with code {worker.wait()}"
+        current, what = json.loads(line)
+        if what == "done" or "memory grew" in what:
+            return current, what
+        if what == "begun":
+            patience = SECONDS
+            continue
+        tally.count("files")
+        if what in ("refused", "learned from"):
+            tally.count(what)
+        else:
+            tally.losses.append(f"fuzz: file {current}: {what}")
+
+
+def pass_on(output: Iterable[str], lines: "Queue[str]") -> None:
+    """Put every line of a worker into a queue, and an empty one behind the last."""
+    for line in output:
+        lines.put(line)
+    lines.put("")
+
+
+def campaign(count: int, seed: int) -> Tally:
+    """Load `count` mutated files, each of which is refused or learned from; everything else is a loss."""
+    ends = [count * part // PROCESSES for part in range(PROCESSES + 1)]
+    tally = Tally()
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        for part in pool.map(lambda at: fuzz_slice(ends[at], ends[at + 1], seed), range(PROCESSES)):
+            tally.add(part)
+    return tally
+
+
+if __name__ == "__main__":
+    work(*map(int, sys.argv[1:4]))

@@ -1,24 +1,34 @@
 """A short part of every campaign; `make test-faults` runs all of it."""
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.faults import power
-from tests.faults.kills import Case, kills
+from tests.faults import fuzz, power
+from tests.faults.folders import folders
+from tests.faults.kills import Case, StudyCase, kills
 from tests.faults.storage import CHECKS, storage_faults
 
 SHORT = (
     Case("mfec", "--strategy dkm --capacity 50 --steps 2000", 0.05),
     Case("nec", "--capacity 50 --steps 400 --learning-start-steps 100 --batch-size 8 --replay-size 300", 0.1, True),
 )
+SHORT_STUDIES = (StudyCase("--agents mfec --strategies lru --sizes 20 --steps 2000 --seeds 2", 2),)
 
 
 def test_kills() -> None:
-    tally = kills(4, 1, SHORT)
+    tally = kills(5, 1, SHORT, SHORT_STUDIES)
     assert tally.losses == []
     assert tally.counts["kills"] >= 4
+    assert tally.counts["kills of studies"] >= 1
+
+
+def test_damaged_folders() -> None:
+    tally = folders(6, 1)
+    assert tally.losses == []
+    assert tally.counts["damaged folders"] == 6
 
 
 def test_power_cuts() -> None:
@@ -41,3 +51,24 @@ def test_storage_faults() -> None:
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_folders_and_processes(check: Callable[[Path], None], tmp_path: Path) -> None:
     check(tmp_path)
+
+
+def test_mutated_files_are_refused_or_learned_from(tmp_path: Path) -> None:
+    files, path, outcomes = fuzz.originals(tmp_path), tmp_path / "mutated.safetensors", set()
+    for number in range(400):
+        original, content = fuzz.mutation(files, 1, number)
+        path.write_bytes(content)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            outcomes.add(fuzz.outcome(path, original.env))
+    assert outcomes == {"refused", "learned from"}
+
+
+def test_a_worker_that_dies_or_hangs_is_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fuzz, "SECONDS", 1.0)
+    begin = "import json, os, sys, time; print(json.dumps([int(sys.argv[1]), 'begun']), flush=True); "
+    for ending, what in (("os.abort()", "died with code -6"), ("time.sleep(60)", "not done after 1 s")):
+        monkeypatch.setattr(fuzz, "PROGRAM", ("-c", begin + ending))
+        tally = fuzz.fuzz_slice(3, 5, 1)
+        assert [what in loss for loss in tally.losses] == [True, True]
+        assert "file 3 of seed 1" in tally.losses[0]

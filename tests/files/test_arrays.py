@@ -1,17 +1,21 @@
 """Model files: whole or not at all, and never anything but data."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
+from safetensors.numpy import save, save_file
 
 from engram import MFEC, load
-from engram.errors import EngramError, ModelFileError, StorageError
-from engram.files.arrays import FORMAT, VERSION, join, read_arrays, split, write_arrays
+from engram.errors import EngramError, InvalidInputError, ModelFileError, StorageError
+from engram.files.arrays import DTYPES, FORMAT, VERSION, checksum, join, read_arrays, split, write_arrays
 from engram.files.disk import write_atomically
+from engram.files.pieces import Pieces
+from engram.hashing import HASH_NAME
 from tests.conftest import Corridor
 
 
@@ -105,3 +109,79 @@ def test_a_flipped_bit_is_found(model: Path) -> None:
     model.write_bytes(content)
     with pytest.raises(ModelFileError, match="does not match its checksum"):
         load(model)
+
+
+def some_arrays() -> dict[str, Any]:
+    """Arrays of every type and shape that a file can hold, with names that need care."""
+    rng = np.random.default_rng(0)
+    arrays: dict[str, Any] = {"turned": np.arange(12, dtype=np.float32).reshape(3, 4).T}
+    for kind, dtype in DTYPES.items():
+        for shape in ((3,), (0, 5), (2, 3, 1), ()):
+            arrays[f'{len(shape)}/é"\\\n{kind} {shape}'] = np.asarray(100 * rng.random(shape)).astype(dtype)
+    return arrays
+
+
+def test_a_file_has_the_bytes_that_safetensors_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engram.files.arrays.PIECE", 7)
+    path, arrays, manifest = (
+        tmp_path / "all.safetensors",
+        some_arrays(),
+        {"text": "ü\u2028\x7f\x01", "plain": [1, None]},
+    )
+    write_arrays(path, manifest, arrays)
+    text = json.dumps({"version": VERSION, "state_hash": HASH_NAME, **manifest})
+    whole = {name: array.copy(order="C") for name, array in arrays.items()}
+    assert path.read_bytes() == save(whole, {FORMAT: f"{checksum(text, arrays)}\n{text}"})
+    for name, array in read_arrays(path)[1].items():
+        np.testing.assert_array_equal(array, arrays[name])
+
+
+def test_pieces_are_written_as_the_array_that_they_make(tmp_path: Path) -> None:
+    array = np.arange(30.0).reshape(10, 3)
+    pieces = Pieces(array.shape, array.dtype, lambda: iter((array[:4], array[4:4], array[4:])))
+    np.testing.assert_array_equal(pieces.whole(), array)
+    for name, content in (("whole", array), ("pieces", pieces)):
+        arrays, plain = split({"a": {"b": content, "n": 1}})
+        write_arrays(tmp_path / name, plain, arrays)
+    assert (tmp_path / "whole").read_bytes() == (tmp_path / "pieces").read_bytes()
+
+
+def test_what_a_file_cannot_hold_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="'x' is an array of type complex128, which a file cannot hold"):
+        write_arrays(tmp_path / "x", {}, {"x": np.zeros(3, np.complex128)})
+
+
+@pytest.mark.parametrize("shape", [(0, 2**40), (2**13, 0, 2**13), (2**40, 0)])
+def test_an_array_of_no_rows_that_are_huge_is_refused(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    path = tmp_path / "wide.safetensors"
+    write_arrays(
+        path, {}, {"memory/keys": np.zeros((0, 3), np.float32), "x": Pieces(shape, np.dtype("f4"), lambda: iter(()))}
+    )
+    with pytest.raises(
+        ModelFileError, match=r"its array 'x' has no rows, but its shape is .*; a row has at most 16,777,216"
+    ):
+        read_arrays(path)
+
+
+MEASURE = """
+import resource, sys
+import numpy as np
+from engram import EpisodicMemory
+from engram.files.arrays import split, write_arrays
+from pathlib import Path
+memory = EpisodicMemory(actions=1, key_size=128, capacity=100_000)
+rng = np.random.default_rng(0)
+for first in range(0, 100_000, 1_000):
+    memory.write(0, rng.standard_normal((1_000, 128)), np.zeros(1_000), states=np.arange(first, first + 1_000))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+arrays, plain = split(memory.state_in_pieces())
+write_arrays(Path(sys.argv[1]), {"plain": plain}, arrays)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+def test_saving_takes_no_memory_worth_mentioning(tmp_path: Path) -> None:
+    path = tmp_path / "large.safetensors"
+    done = subprocess.run([sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, check=True)
+    assert path.stat().st_size > 50 * 2**20
+    assert int(done.stdout) < 16  # MiB

@@ -265,6 +265,45 @@ def test_a_ray_of_this_machine_alone(tmp_path: Path) -> None:
     assert contents(tmp_path / "there") == contents(tmp_path / "here")
 
 
+def test_folders_of_killed_workers_are_removed_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray")
+    cluster = importlib.import_module("engram.lab.cluster")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    hold = "from engram.lab.cluster import temporary_folder as new\nwith new() as out: print(out, flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", hold],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stdin=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        left = Path(process.stdout.readline().strip())
+        (left / "run").mkdir()
+        (tmp_path / "treasure").mkdir()
+        (tmp_path / "engram-run-link").symlink_to(tmp_path / "treasure")
+        (tmp_path / "engram-run-file").touch()
+        old(tmp_path)
+        cluster.remove_abandoned(tmp_path)
+        assert left.exists(), "its process is alive"
+        process.kill()
+    old(tmp_path)
+    (tmp_path / "engram-run-fresh").mkdir()
+    cluster.remove_abandoned(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "engram-run-file",
+        "engram-run-fresh",
+        "engram-run-link",
+        "treasure",
+    ]
+
+
+def old(folder: Path) -> None:
+    """Let all that is in a folder be an hour old."""
+    for path in folder.iterdir():
+        os.utime(path, (time.time() - 3600,) * 2, follow_symlinks=False)
+
+
 def test_nobody_at_the_address(tmp_path: Path) -> None:
     address = f"127.0.0.1:{free_port()}"
     started = time.monotonic()

@@ -1,9 +1,11 @@
 """The runner: the same bytes on any number of processes, nothing run twice, nothing that fails kept quiet."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -12,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from engram.agents.mfec import MFEC, MFECConfig
-from engram.errors import InvalidInputError
+from engram.errors import InvalidInputError, StorageError
+from engram.files.lock import FolderLock
 from engram.lab.outcome import Begun, News, Outcome, StudyError
 from engram.lab.runner import run_all
 from engram.lab.workers import SPAWN, THREAD_SETTINGS, worker_environment
@@ -139,6 +142,50 @@ def test_a_run_from_before_a_setting_was_added_is_the_same_run(tmp_path: Path) -
     news: list[News] = []
     run_all([tiny()], tmp_path, callback=news.append)
     assert [isinstance(each, Outcome) and each.reused for each in news] == [True]
+
+
+def test_a_run_of_another_process_is_waited_for(tmp_path: Path) -> None:
+    lock = FolderLock(tmp_path / tiny().id).__enter__()
+    news: list[News] = []
+
+    def hear(each: News) -> None:
+        news.append(each)
+        if isinstance(each, Outcome) and each.elsewhere:
+            threading.Timer(1.0, lock.__exit__, (None, None, None)).start()
+
+    assert len(run_all([tiny(), tiny("dkm")], tmp_path, callback=hear)) == 2
+    outcomes = [each for each in news if isinstance(each, Outcome)]
+    assert [each.elsewhere for each in outcomes] == [True, False, False]
+    assert not any(each.error for each in outcomes[1:])
+    assert not (tmp_path / "failures").exists()
+
+
+def test_a_run_whose_files_cannot_be_used_is_started_over_if_asked(tmp_path: Path) -> None:
+    whole = run_all([tiny(), tiny("dkm")], tmp_path / "whole")
+    bad = tmp_path / "out" / tiny().id
+    run_all([tiny("dkm")], tmp_path / "out")
+    shutil.copytree(tmp_path / "whole" / tiny().id, bad)
+    (bad / "result.json").write_text("{")
+    before = {path.name: path.read_bytes() for path in bad.glob("*.*")}
+    with pytest.raises(StudyError, match=r"1 of 2 runs failed.*\n.*result\.json.*--start-over"):
+        run_all([tiny(), tiny("dkm")], tmp_path / "out")
+    assert before == {path.name: path.read_bytes() for path in bad.glob("*.*")}
+    assert run_all([tiny(), tiny("dkm")], tmp_path / "out", start_over=True) == whole
+    assert before == {path.name: path.read_bytes() for path in (bad / "aside-1").iterdir()}
+    assert not list((tmp_path / "out" / tiny("dkm").id).glob("aside*")), "a finished run was started over"
+
+
+def test_a_link_in_the_place_of_a_run_or_of_the_failures_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "out" / tiny().id).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StudyError, match="it is a symbolic link where a folder should be"):
+        run_all([tiny()], tmp_path / "out")
+    shutil.rmtree(tmp_path / "out" / "failures")
+    (tmp_path / "out" / "failures").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StorageError, match="failures: it is a symbolic link where a folder should be"):
+        run_all([tiny()], tmp_path / "out")
+    assert not list((tmp_path / "elsewhere").iterdir())
 
 
 def test_one_run_given_twice_is_run_once(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def assert_exact(search: Search, keys: Floats, sizes: Longs, queries: Floats, ac
     expected = np.argsort(d2, axis=1, kind="stable")[:, :k]
     np.testing.assert_array_equal(found.slots, expected)
     np.testing.assert_array_equal(found.distances, np.take_along_axis(d2, expected, 1))
-    assert found.finite
+    assert found.usable
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -109,7 +109,7 @@ def test_queries_that_are_not_finite_are_noticed(kind: str) -> None:
         queries = rng.standard_normal((4, 3), np.float32)
         queries[2, 1] = bad
         for plan in (plan_all(2, 4), plan_each(2, np.array([0, 0, 1, 1]))):
-            assert not unpack(search.nearest(queries, plan, 5)).finite
+            assert not unpack(search.nearest(queries, plan, 5)).usable
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import torch
 
 from engram import EpisodicMemory
 from engram.errors import InvalidInputError
+from engram.memory.arguments import KEY_LIMIT
 from engram.memory.strategies import Strategy
 from engram.typing import Array
 from tests.memory.streams import (
@@ -51,9 +52,33 @@ from tests.memory.streams import (
         ({"strategy": PlainLRU}, "strategy must be a name or an instance of Strategy, got <class"),
         ({"strategy": "dkm:decay=fast"}, "decay must be float, got 'fast'"),
         ({"strategy": "lru:decay=1"}, "lru has no option 'decay'; it has: none"),
-        ({"strategy": "dkm:decay=-1"}, "decay must be a number from 0 .*, got -1.0"),
-        ({"strategy": "fading:lifetime=1"}, "lifetime must be a number above 1 .*, got 1.0"),
+        ({"strategy": "dkm:decay=-1"}, r"decay must be a number from 0 to 1e\+06, got -1.0"),
+        ({"strategy": "dkm:decay=1e308"}, r"decay must be a number from 0 to 1e\+06, got 1e\+308"),
+        ({"strategy": "dkm:decay=nan"}, r"decay must be a number from 0 to 1e\+06, got nan"),
+        ({"strategy": "fading:lifetime=1"}, r"lifetime must be a number above 1 .* up to 1e\+09, got 1.0"),
         ({"strategy": "fading:lifetime=inf"}, "lifetime must be a number above 1 .*, got inf"),
+        ({"strategy": "fading:lifetime=1e300"}, r"lifetime must be a number above 1 .*, got 1e\+300"),
+        ({"capacity": 10**11}, "capacity must be at most 1,073,741,824, got 100000000000"),
+        (
+            {"capacity": 10**9},
+            r"capacity 1,000,000,000 and keys of size 3 .* takes .* GB, and .*; choose a capacity of up",
+        ),
+        ({"key_size": 10**6, "capacity": 10**6}, r"keys of size 1,000,000 \(that of an observation, .* takes 8.0 TB"),
+        ({"companions": 10**7, "capacity": 10**6}, "once it is full, takes .* TB"),
+        ({"actions": 2**30, "capacity": 2**20}, "memory for 1,073,741,824 actions .* takes .* TB"),
+        ({"key_size": 10**400}, "key_size must be at most 10,000,000, got "),
+        ({"neighbours": 10**5000}, "neighbours must be at most .*, got a int that is too long to show"),
+        ({"actions": None}, "actions must be a whole number, got None"),
+        ({"actions": 1j}, "actions must be a whole number, got 1j"),
+        ({"delta": True}, "delta must be a number from .*, got True"),
+        ({"delta": "0.1"}, "delta must be a number from .*, got '0.1'"),
+        ({"kernel": np.zeros(3)}, "kernel must be one of .*, got array"),
+        ({"match": np.zeros(3)}, "match must be .*, got array"),
+        ({"match": True}, "match must be .*, got True"),
+        ({"merging": None}, "merging must be one of .*, got None"),
+        ({"device": None}, "device must be one of .*, got None"),
+        ({"exact_read": "no"}, "exact_read must be True or False, got 'no'"),
+        ({"companions": -1}, "companions must be at least 0, got -1"),
     ],
 )
 def test_bad_settings_are_refused(options: dict[str, Any], message: str) -> None:
@@ -83,9 +108,50 @@ def test_bad_settings_are_refused(options: dict[str, Any], message: str) -> None
         (lambda m: m.write(0, np.zeros((2, 3)), [0.0]), r"values must have shape \(2,\) .*, got \(1,\)"),
         (lambda m: m.write(0, np.zeros((1, 3)), [[0.0]]), r"values must have shape \(1,\) .*, got \(1, 1\)"),
         (lambda m: m.write(0, np.zeros((1, 3)), [0.0], states=[1, 2]), r"states must have shape \(1,\)"),
-        (lambda m: m.write(0, [[0, INF, 0]], [0.0]), "keys and values to write must be finite"),
-        (lambda m: m.write(0, np.zeros((1, 3)), [NAN]), "keys and values to write must be finite"),
-        (lambda m: m.write(0, np.ones((2, 3)), [0.0, -INF]), "keys and values to write must be finite"),
+        (lambda m: m.write(0, [[0, INF, 0]], [0.0]), "keys contain NaN or infinity"),
+        (lambda m: m.write(0, [[0, 2e15, 0]], [0.0]), r"keys must be from -1e\+15 to 1e\+15, .*, got 2e\+15; scale"),
+        (lambda m: m.read([[0, 0, -2e15]]), r"keys must be from -1e\+15 to 1e\+15, .*, got -2e\+15"),
+        (lambda m: m.find_neighbours(0, [[0, 0, 3e38]]), r"keys must be from -1e\+15"),
+        (lambda m: m.look_up([0], [[0, 0, 3e38]]), r"keys must be from -1e\+15"),
+        (lambda m: m.nearest_distances([[0, 0, NAN]]), "keys contain NaN or infinity"),
+        (lambda m: m.nearest_distances(3), r"keys must have shape \(batch, 3\), got \(1,\)"),
+        (lambda m: m.write(0, np.zeros((1, 3)), [NAN]), "values must be finite, got NaN or infinity"),
+        (lambda m: m.write(0, np.ones((2, 3)), [0.0, -INF]), "values must be finite, got NaN or infinity"),
+        (lambda m: m.write(0, np.ones((1, 3)), [1e39]), "values must be finite"),
+        (lambda m: m.write(0, np.ones((1, 3)), ["x"]), r"values must be real numbers, got \['x'\]"),
+        (lambda m: m.write(0, np.ones((1, 3)), [1j]), r"values must be real numbers, got \[1j\]"),
+        (lambda m: m.write(0, np.ones((1, 3)), None), "values must be real numbers, got None"),
+        (lambda m: m.write(0, [[1, 2], [3]], [0.0]), r"keys must be real numbers, got \[\[1, 2\], \[3\]\]"),
+        (
+            lambda m: m.write(0, np.ones((1, 3)), [0.0], states=[-1]),
+            r"states must be whole numbers from 0 .*, got \[-1",
+        ),
+        (lambda m: m.write(0, np.ones((1, 3)), [0.0], states=[0.5]), "states must be whole numbers, got"),
+        (lambda m: m.write(0, np.ones((1, 3)), [0.0], episode_return="x"), "episode_return must be real numbers"),
+        (lambda m: m.write(10**5000, np.ones((1, 3)), [0.0]), "action must be from 0 to 1, got a int that is too long"),
+        (lambda m: m.write(None, np.ones((1, 3)), [0.0]), "action must be a whole number, got None"),
+        (lambda m: m.read(np.zeros((1, 3)), touch="yes"), "touch must be True or False, got 'yes'"),
+        (lambda m: m.read(np.zeros((1, 3)), touch=np.zeros(2)), "touch must be True or False, got array"),
+        (lambda m: m.look_up([0.5], np.zeros((1, 3))), r"actions must be whole numbers, got \[0.5\]"),
+        (lambda m: m.look_up([2], np.zeros((1, 3))), "actions must be from 0 to 1, got "),
+        (lambda m: m.look_up([0, 0], np.zeros((1, 3))), r"actions must have shape \(1,\) as keys do, got \(2,\)"),
+        (lambda m: m.adjust([0], [0], [[0, NAN, 0]], [0.0]), "keys contain NaN or infinity"),
+        (lambda m: m.adjust([0], [0], [[0, 3e38, 0]], [0.0]), r"keys must be from -1e\+15"),
+        (lambda m: m.adjust([0], [0], np.zeros((1, 3)), [NAN]), "values must be finite"),
+        (lambda m: m.adjust([0], [20], np.zeros((1, 3)), [0.0]), "slots must be those of entries"),
+        (lambda m: m.adjust([0], [-1], np.zeros((1, 3)), [0.0]), "slots must be those of entries"),
+        (
+            lambda m: m.adjust([0], [0, 0], np.zeros((1, 3)), [0.0]),
+            r"slots must have shape \(1,\) as there are actions",
+        ),
+        (
+            lambda m: m.adjust([0], [0], np.zeros((1, 3)), [0.0], companions=[[1.0]]),
+            r"companions must have shape \(1, 0\)",
+        ),
+        (
+            lambda m: m.read(np.broadcast_to(np.float32(0), (10**13, 3))),
+            r"keys of shape .* takes .* TB, and .* available",
+        ),
     ],
 )
 def test_bad_input_is_refused_and_changes_nothing(act: Callable[[EpisodicMemory], Any], message: str) -> None:
@@ -191,9 +257,9 @@ def test_bytes_per_entry(actions: int, dims: int, capacity: int) -> None:
 
 
 @pytest.mark.parametrize("dims", [3, 128])
-def test_keys_that_lie_as_far_apart_as_floats_can_are_merged(dims: int) -> None:
+def test_keys_that_lie_as_far_apart_as_they_may_are_merged(dims: int) -> None:
     memory = EpisodicMemory(actions=1, key_size=dims, capacity=1, strategy="kmeans")
-    for key in (3e38, -3e38):
+    for key in (KEY_LIMIT, -KEY_LIMIT):
         memory.write(0, np.full((1, dims), key, np.float32), [0.0])
     np.testing.assert_array_equal(memory.entries(0)["keys"], np.zeros((1, dims)))
     memory.check_valid()
@@ -207,7 +273,7 @@ def test_adjust_refuses_what_does_not_fit() -> None:
     for actions, slots, these in (([-1], [0], keys), ([2], [0], keys), ([0], [3], keys), ([0], [0], np.ones((1, 2)))):
         with pytest.raises(InvalidInputError):
             memory.adjust(actions, slots, these, values)
-    with pytest.raises(InvalidInputError, match="as many slots"):
+    with pytest.raises(InvalidInputError, match=r"keys must have shape .* as there are actions"):
         memory.adjust([0, 0], [0, 1], keys, values)
     np.testing.assert_array_equal(memory.entries(0)["keys"], before["keys"])
     memory.adjust([0], [1], keys, values)  # float64 is taken as float32

@@ -132,7 +132,5 @@ def test_a_strategy_without_when_full_says_what_is_missing() -> None:
     class Undecided(Strategy):
         pass
 
-    memory = new_memory(Undecided(), capacity=1)
-    memory.write(0, np.zeros((1, DIMS)), [0.0])
-    with pytest.raises(NotImplementedError, match="Undecided must define when_full"):
-        memory.write(0, np.ones((1, DIMS)), [0.0])
+    with pytest.raises(InvalidInputError, match="Undecided must define when_full"):
+        new_memory(Undecided(), capacity=1)

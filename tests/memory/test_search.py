@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from sklearn.neighbors import NearestNeighbors
 
 from engram import EpisodicMemory
+from engram.memory.arguments import KEY_LIMIT, WIDEST
 from engram.typing import Doubles, Floats, Longs
 
 DIMS = [1, 2, 3, 4, 5, 7, 8, 31, 32, 33, 64, 127, 128, 512]
@@ -138,7 +139,7 @@ def test_ties_go_to_the_lowest_slot(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("dims", DIMS)
-@pytest.mark.parametrize("scale", [1e-10, 1.0, 1e4, 1e18])
+@pytest.mark.parametrize("scale", [1e-10, 1.0, 1e4, 4e14])
 def test_no_distance_is_zero_but_that_of_an_equal_key(dims: int, scale: float) -> None:
     """One ulp in one dimension is a distance.
 
@@ -220,17 +221,21 @@ def test_reads_are_numpys_weighted_mean(kernel: str, delta: float, exact_read: b
     np.testing.assert_allclose(read, expected, rtol=0, atol=2 * tolerance(dims) * np.abs(values).max())
 
 
-def test_distances_that_overflow_read_to_a_finite_mean() -> None:
-    """Where every d² is infinite no entry is nearer: the plain mean of the lowest k slots."""
-    keys = np.full((100, 3), 3e38, np.float32)
-    memory = filled([keys, np.concatenate([keys, np.zeros((1, 3), np.float32)])], neighbours=5)
-    query = np.full((1, 3), -3e38, np.float32)
+@pytest.mark.parametrize("dims", [3, 128])
+def test_keys_as_far_apart_as_they_may_be_have_finite_distances(dims: int) -> None:
+    keys = np.full((100, dims), KEY_LIMIT, np.float32)
+    memory = filled([keys, np.concatenate([keys, np.zeros((1, dims), np.float32)])], neighbours=5)
+    query = np.full((1, dims), -KEY_LIMIT, np.float32)
     slots, distances = memory.find_neighbours(0, query)
     assert slots.tolist() == [[0, 1, 2, 3, 4]]
-    assert np.isposinf(distances).all()
-    np.testing.assert_array_equal(memory.read(query), [[2.0, 12.0]])
-    # one entry at a finite distance outweighs all that are infinitely far
-    np.testing.assert_array_equal(memory.read(np.ones((1, 3), np.float32)), [[2.0, 110.0]])
+    np.testing.assert_allclose(distances, 4 * dims * KEY_LIMIT**2, rtol=1e-5)
+    assert np.isfinite(memory.read(query)).all()
+    # one entry that is near outweighs all that are far
+    np.testing.assert_allclose(memory.read(np.ones((1, dims), np.float32)), [[2.0, 110.0]])
+
+
+def test_the_widest_keys_that_are_allowed_have_finite_distances() -> None:
+    assert np.finfo(np.float32).max / 4 > WIDEST * (2 * KEY_LIMIT) ** 2
 
 
 def test_an_empty_table_reads_zero() -> None:

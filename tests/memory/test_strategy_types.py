@@ -266,6 +266,5 @@ def test_a_strategy_without_rules_says_what_is_missing() -> None:
     class Undecided(CompiledStrategy):
         pass
 
-    memory = EpisodicMemory(actions=1, key_size=1, capacity=1, strategy=Undecided())
     with pytest.raises(InvalidInputError, match=r"Undecided must define when_full\(write, numbers\)"):
-        memory.write(0, [[0.0]], [0.0])
+        EpisodicMemory(actions=1, key_size=1, capacity=1, strategy=Undecided())

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from engram.errors import InvalidInputError
+from engram.memory import hash_index
 from engram.memory.tables import Tables
 from tests.memory.streams import CAPACITY, INF, NAN, PlainKMeans, filled_memory
 
@@ -35,17 +36,21 @@ def index_twice(tables: Tables) -> None:
     [
         (corrupt("size", 0, -1), "in table 0 .* size is from 0 to the capacity"),
         (corrupt("size", 0, CAPACITY + 1), "in table 0 .* size is from 0 to the capacity"),
-        (corrupt("size", 0, CAPACITY - 1), "in table 0 .* "),
+        (corrupt("size", 0, CAPACITY - 1), "in table 0 .* only a full table has writes"),
+        (corrupt("writes", 0, 2**40), "in table 0 .* its writes are from 0 to the clock"),
+        (corrupt("clock", 0, -1), "in table 0 .* its writes are from 0 to the clock"),
+        (corrupt("clock", 0, 2**62), "in table 0 .* the clock to"),
         (corrupt("keys", -1, NAN), "in table 1 .* finite"),
+        (corrupt("keys", -1, 3e38), "in table 1 .* keys are finite and within their limits"),
         (corrupt("values", (1, 3), INF), "in table 1 .* finite"),
         (corrupt("ranks", (0, 3), NAN), "in table 0 .* "),
         (corrupt("states", (0, 5), 12345), "in table 0 .* the index finds every state"),
-        (forget_first, "in table 0 .* the index holds every slot once"),
-        (index_twice, "in table 0 .* the index holds every slot once"),
+        (forget_first, "in table 0 .* the index holds every state once"),
+        (index_twice, "in table 0 .* the index holds every state once"),
         (corrupt("heap", (0, 0), CAPACITY - 1), "in table 0 .* the heap holds every slot once"),
         (corrupt("place", (0, slice(None)), 0), "in table 0 .* the heap knows the position of each slot"),
         (swap_top, "in table 1 .* no rank is below its parent's"),
-        (corrupt("ranks", (0, slice(None)), np.arange(CAPACITY, 0, -1)), "in table 0 .* rank"),
+        (corrupt("ranks", (0, slice(None)), -3.0), "in table 0 .* (last_used|ranks are the values|surprise|a rank is)"),
     ],
 )
 def test_damage_is_found(strategy: str, damage: Callable[[Tables], None], message: str) -> None:
@@ -67,4 +72,23 @@ def test_damaged_numbers_of_ones_own_strategy_are_found() -> None:
     memory = filled_memory(PlainKMeans())
     memory._store.numbers_of(1)["n"][4] = NAN
     with pytest.raises(InvalidInputError, match=r"in table 1 .* finite"):
+        memory.check_valid()
+
+
+def test_ranks_that_are_not_in_the_order_of_the_heap_are_found() -> None:
+    memory = filled_memory("lru")
+    memory._tables.ranks[0] = np.arange(CAPACITY, 0, -1)
+    with pytest.raises(InvalidInputError, match=r"in table 0 .* no rank is below its parent's"):
+        memory.check_valid()
+
+
+def test_a_state_that_several_clusters_have_is_indexed_as_such() -> None:
+    memory = filled_memory("kmeans")
+    tables = memory._tables
+    tables.states[0, 7] = tables.states[0, 3]
+    with pytest.raises(InvalidInputError, match="the index holds every state once"):
+        memory.check_valid()
+    bucket = int(np.flatnonzero(tables.buckets[0] == 8)[0])
+    hash_index.close(tables.buckets[0], tables.states[0], bucket)
+    with pytest.raises(InvalidInputError, match="the index finds every state"):
         memory.check_valid()

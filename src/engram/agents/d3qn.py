@@ -159,8 +159,7 @@ class D3QN(Agent):
 
     def q_values(self, observations: Array) -> Floats:
         """Q of every action for a batch of observations; 0 before the encoder in front has settled."""
-        with self.lock:
-            return self._values(self.batch(observations))
+        return self._values(observations)
 
     def _values(self, observations: Array) -> Floats:
         """Q of every action for observations that were checked."""

@@ -108,13 +108,11 @@ class MFEC(Agent):
 
     def q_values(self, observations: Array) -> Floats:
         """Q of every action for a batch of observations; touches nothing."""
-        with self.lock:
-            return self.recall.q_values(self.batch(observations))
+        return self.recall.q_values(observations)
 
     def distances(self, observations: Array) -> Floats:
         """Squared distance to the nearest entry of each action's table, for a batch of observations."""
-        with self.lock:
-            return self.recall.distances(self.batch(observations))
+        return self.recall.distances(observations)
 
     @classmethod
     def widths(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:

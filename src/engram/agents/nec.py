@@ -26,6 +26,8 @@ from engram.randomness import generator
 from engram.replay.returns import ReturnBatch, ReturnReplay
 from engram.typing import Array, Doubles, Floats
 
+LARGEST_RETURN = 1e17  # up or down, of which float32 can hold the square of a sum
+
 
 @dataclass(frozen=True, kw_only=True)
 class NECConfig(EncoderConfig):
@@ -219,20 +221,17 @@ class NEC(Agent):
         config = self.config
         squares = self.memory.companions[actions, slots]
         squares = config.rmsprop_decay * squares + (1 - config.rmsprop_decay) * gradients**2
-        self.memory.companions[actions, slots] = squares
         entries = entries - np.float32(config.learning_rate) * gradients / np.sqrt(squares + config.rmsprop_epsilon)
         entries = entries.astype(np.float32)
-        self.memory.adjust(actions, slots, np.ascontiguousarray(entries[:, :-1]), np.ascontiguousarray(entries[:, -1]))
+        self.memory.adjust(actions, slots, entries[:, :-1], entries[:, -1], companions=squares)
 
     def q_values(self, observations: Array) -> Floats:
         """Q of every action for a batch of observations; touches nothing."""
-        with self.lock:
-            return self.recall.q_values(self.batch(observations))
+        return self.recall.q_values(observations)
 
     def distances(self, observations: Array) -> Floats:
         """Squared distance to the nearest entry of each action's table, for a batch of observations."""
-        with self.lock:
-            return self.recall.distances(self.batch(observations))
+        return self.recall.distances(observations)
 
     @classmethod
     def widths(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:
@@ -249,6 +248,9 @@ class NEC(Agent):
 
     def _load_state(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` gave; keys of the unfinished episode go back to the device."""
+        returns = state["memory"]["values"], state["replay"]["entries"]["returns"]
+        if not all((np.abs(each.astype(np.float64)) <= LARGEST_RETURN).all() for each in returns):
+            raise InvalidInputError(f"returns to learn from must be numbers of at most {LARGEST_RETURN:g} up or down")
         super()._load_state(state)
         if self.device.type != "cpu" and self.network.settled:
             self.unfinished.replace_keys(torch.from_numpy(self.unfinished.keys).to(self.device))

@@ -12,6 +12,8 @@ from engram.errors import InvalidInputError
 from engram.parts import Spaces
 from engram.typing import Array, Doubles, Floats
 
+LARGEST_CONSTANT = 1e14  # up or down, of a number that never varied: it is only shifted, and keys have limits
+
 
 @dataclass
 class Scaled(Encoder):
@@ -73,3 +75,5 @@ class Scaled(Encoder):
         if not inside or (count == 0 and mean.any()):
             raise InvalidInputError("the scaled encoder's means and squares must be those of vectors of float32")
         self._set(count, mean, squares)
+        if (np.abs(mean[self._scale == 1]) > LARGEST_CONSTANT).any():
+            raise InvalidInputError(f"a number that never varies must be at most {LARGEST_CONSTANT:g} up or down")

@@ -1,6 +1,6 @@
 """Observations at the door: whoever gives them, they are finite numbers in the environment's own shape and dtype."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from engram.typing import Array
 
 LARGEST = float(np.finfo(np.float32).max)  # keys and networks hold float32
 NUMBERS = "biuf"  # kinds of dtypes: booleans, integers and floats
-COMPILED = (np.dtype(np.float32), np.dtype(np.float64))
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
 @compiled
@@ -24,17 +24,19 @@ def all_usable(array: Array) -> bool:
 
 def is_usable(array: Array) -> bool:
     """Whether an array of any shape and kind of numbers holds only what float32 can hold."""
-    if array.dtype.kind != "f":
+    dtype = array.dtype
+    if dtype is FLOAT32 or dtype is FLOAT64:
+        flat = array if array.ndim == 1 else array.reshape(-1)
+        if flat.flags.carray:
+            return all_usable(flat)
+    elif dtype.kind != "f":
         return True
-    if array.dtype in COMPILED and array.flags.carray:
-        return all_usable(array.reshape(-1))
-    return bool((np.abs(array) <= LARGEST).all())
+    with np.errstate(all="ignore"):
+        return bool((np.abs(array) <= LARGEST).all())
 
 
-def as_numbers(given: Any, dtype: np.dtype[Any], who: str) -> Array:
+def as_numbers(given: Array, dtype: np.dtype[Any], who: str) -> Array:
     """Numbers as an array of this dtype; InvalidInputError, naming who gave them, where it cannot hold them."""
-    if given.dtype == dtype:
-        return given  # type: ignore[no-any-return]
     if given.dtype.kind not in NUMBERS:
         raise InvalidInputError(f"{who} must consist of numbers of dtype {dtype}, got an array of {given.dtype}")
     with np.errstate(all="ignore"):
@@ -56,23 +58,23 @@ def as_array(given: Any, who: str) -> Array:
         raise InvalidInputError(f"{who} must be an array of numbers, got {given!r:.100}: {error}") from error
 
 
-def check_usable(array: Array, who: str) -> None:
+def refuse(array: Array, who: str) -> NoReturn:
     """Raise InvalidInputError, naming who gave them, for observations with NaN, infinity or too large a number."""
-    if not is_usable(array):
-        raise InvalidInputError(
-            f"{who} must be finite, got NaN, infinity or a number too large for float32: {array!s:.200}; "
-            "check the environment, or wrap it so that observations are finite"
-        )
+    raise InvalidInputError(
+        f"{who} must be finite, got NaN, infinity or a number too large for float32: {array!s:.200}; "
+        "check the environment, or wrap it so that observations are finite"
+    )
 
 
 def as_batch(given: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """A batch of observations that a user gave, [B, *shape]; InvalidInputError says what is wrong with it."""
-    array = as_array(given, "observations")
+    """A batch of observations that a user gave, [B, *shape], in order and writable; or what is wrong with it."""
+    array = given if isinstance(given, np.ndarray) else as_array(given, "observations")
     if array.ndim != len(shape) + 1 or array.shape[1:] != shape:
         raise InvalidInputError(
             f"observations must have shape (batch, {', '.join(map(str, shape))}), got {array.shape}; "
             "one alone is a batch of one: observation[None]"
         )
-    batch = as_numbers(array, dtype, "observations")
-    check_usable(batch, "observations")
-    return batch
+    batch = array if array.dtype == dtype else as_numbers(array, dtype, "observations")
+    if not is_usable(batch):
+        refuse(batch, "observations")
+    return batch if batch.flags.carray else batch.copy()

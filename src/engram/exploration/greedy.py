@@ -19,6 +19,13 @@ def count_best(q: Floats) -> tuple[int, int]:
     return first, count
 
 
+@compiled
+def count_best_of_each(q: Floats, actions: Longs, tied: Longs) -> None:
+    """For every row of values [B, actions], the first of the best actions and how many share its value."""
+    for row in range(len(q)):
+        actions[row], tied[row] = count_best(q[row])
+
+
 def nth_best(q: Floats, n: int) -> int:
     """Of the actions that share the highest value, number n."""
     return int(np.flatnonzero(q == q.max())[n])
@@ -32,10 +39,12 @@ def greedy(q: Floats, generator: np.random.Generator, ties: str = "random") -> i
 
 def greedy_by_hash(q: Floats, observations: Array, seed: int, ties: str = "random") -> Longs:
     """The best actions for Q-values [B, actions], ties by a hash of seed and observation, or to the first."""
-    actions: Longs = q.argmax(axis=1)
     if ties == "first":
-        return actions
-    tied = (q == q[np.arange(len(q)), actions][:, None]).sum(axis=1)
-    for row in np.flatnonzero(tied > 1):
-        actions[row] = nth_best(q[row], state_of(observations[row], seed=seed) % int(tied[row]))
+        best: Longs = q.argmax(axis=1)
+        return best
+    actions, tied = np.empty((2, len(q)), np.int64)
+    count_best_of_each(q, actions, tied)
+    for row, count in enumerate(tied.tolist()):
+        if count > 1:
+            actions[row] = nth_best(q[row], state_of(observations[row], seed=seed) % count)
     return actions

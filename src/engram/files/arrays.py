@@ -1,32 +1,81 @@
 """Files of arrays: safetensors with a JSON manifest in the header. They hold data only; loading runs no code."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 from xxhash import xxh3_128
 
-from engram.errors import ModelFileError, NewerFormatError
+from engram.errors import InvalidInputError, ModelFileError, NewerFormatError
 from engram.files.disk import write_atomically
+from engram.files.pieces import Pieces
 from engram.files.rows import Rows
 from engram.hashing import HASH_NAME
 from engram.typing import Array
 
 FORMAT = "engram"
 VERSION = 1
+PIECE = 2**22  # bytes that are written at a time
+WIDEST = 2**24  # numbers in a row of an array that has no rows, so that nothing in the file bounds it
+DTYPES = {  # names in safetensors, in the order in which it writes arrays
+    name: np.dtype(kind)
+    for name, kind in {
+        "U64": "<u8",
+        "I64": "<i8",
+        "F64": "<f8",
+        "F32": "<f4",
+        "U32": "<u4",
+        "I32": "<i4",
+        "F16": "<f2",
+        "U16": "<u2",
+        "I16": "<i2",
+        "I8": "i1",
+        "U8": "u1",
+        "BOOL": "?",
+    }.items()
+}
 
 
-def write_arrays(path: Path, manifest: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+def write_arrays(path: Path, manifest: Mapping[str, Any], arrays: Mapping[str, Array | Pieces]) -> None:
     """Write arrays and a manifest. The file's only metadata entry is a line with a checksum, then the manifest.
 
-    There is one entry because safetensors writes several in any order, and equal content must give equal bytes.
+    There is one entry because safetensors writes several in any order, and equal content must give equal bytes. Arrays
+    go to the file piece by piece, so that writing them takes no memory worth mentioning.
     """
     text = json.dumps({"version": VERSION, "state_hash": HASH_NAME, **manifest})
-    write_atomically(path, save(dict(arrays), {FORMAT: f"{checksum(text, arrays)}\n{text}"}))
+    dtypes = list(DTYPES.values())
+    for name, array in arrays.items():
+        if array.dtype.newbyteorder("<") not in dtypes:
+            raise InvalidInputError(f"{name!r} is an array of type {array.dtype}, which a file cannot hold")
+    order = sorted(arrays, key=lambda name: (dtypes.index(arrays[name].dtype.newbyteorder("<")), name))
+    head = header({name: arrays[name] for name in order}, f"{checksum(text, arrays)}\n{text}")
+    write_atomically(path, head, *(data_of(arrays[name]) for name in order))
+
+
+def header(arrays: Mapping[str, Array | Pieces], metadata: str) -> bytes:
+    """The head of a safetensors file: its length, then names, types, shapes and places of the arrays in this order."""
+    names = {dtype: name for name, dtype in DTYPES.items()}
+    told: dict[str, Any] = {"__metadata__": {FORMAT: metadata}}
+    end = 0
+    for name, array in arrays.items():
+        dtype = array.dtype.newbyteorder("<")
+        begin, end = end, end + prod(array.shape) * dtype.itemsize
+        told[name] = {"dtype": names[dtype], "shape": list(array.shape), "data_offsets": [begin, end]}
+    text = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text
+
+
+def data_of(array: Array | Pieces) -> Iterator[memoryview]:
+    """An array's bytes, little-endian and in C order, some at a time."""
+    for part in array.make() if isinstance(array, Pieces) else (array,):
+        flat = np.ascontiguousarray(part, part.dtype.newbyteorder("<")).reshape(-1).view(np.uint8)
+        for first in range(0, len(flat), PIECE):
+            yield flat[first : first + PIECE].data
 
 
 def read_arrays(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -47,7 +96,10 @@ def read_arrays(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
                     f"{path} has format version {manifest['version']}, and this Engram reads up to {VERSION}; "
                     "upgrade: pip install -U engram-rl"
                 )
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+            names = list(file.keys())
+            for name in names:
+                check_width(path, name, file.get_slice(name).get_shape())
+            arrays = {name: file.get_tensor(name) for name in names}
     except (SafetensorError, OSError, TypeError, AttributeError, KeyError, OverflowError) as error:
         raise ModelFileError(f"{path} is damaged or not a model file: {error}") from error
     except (ValueError, RecursionError) as error:
@@ -57,22 +109,34 @@ def read_arrays(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
     return manifest, arrays
 
 
-def checksum(text: str, arrays: Mapping[str, Array]) -> str:
+def check_width(path: Path, name: str, shape: list[int]) -> None:
+    """Raise ModelFileError if an array without content says that it is wider than any array that was written."""
+    if 0 in shape and prod(filter(None, shape)) > WIDEST:
+        raise ModelFileError(
+            f"{path} is damaged: its array {name!r} has no rows, but its shape is {shape}; a row has at most "
+            f"{WIDEST:,} numbers"
+        )
+
+
+def checksum(text: str, arrays: Mapping[str, Array | Pieces]) -> str:
     """XXH3 (128 bits) of a manifest and its arrays; it finds damage, not forgery."""
     digest = xxh3_128(text.encode())
     for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(array.reshape(-1).view(np.uint8).data)
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype.newbyteorder('<').str} {array.shape or (1,)}".encode())
+        for data in data_of(array):
+            digest.update(data)
     return digest.hexdigest()
 
 
-def split(state: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Array], dict[str, Any]]:
-    """Split a nested state dict into arrays, named by their paths (a/b), and the rest as plain data."""
-    arrays: dict[str, Array] = {}
+def split(state: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split a nested state dict into arrays or their pieces, named by their paths (a/b), and the rest as plain data."""
+    arrays: dict[str, Any] = {}
     plain: dict[str, Any] = {}
     for name, value in state.items():
-        if isinstance(value, np.ndarray):
+        if isinstance(value, Pieces):
+            arrays[prefix + name] = value
+        elif isinstance(value, np.ndarray):
             arrays[prefix + name] = np.ascontiguousarray(value)
         elif isinstance(value, Rows):
             arrays[prefix + name] = np.ascontiguousarray(value.array)

@@ -6,14 +6,16 @@ pipe, a device or a folder in the place of a file is refused before it is opened
 
 import json
 import os
+import shutil
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO, Any
 
 from engram.errors import StorageError
+from engram.machine import available_memory
 
 MOST_JSON_BYTES = 64 * 2**20  # far more than any JSON file of ours has
 SAFE_FLAGS = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
@@ -96,12 +98,20 @@ def open_in_place(path: Path) -> IO[bytes]:
     return os.fdopen(handle, "r+b")
 
 
+def open_to_read(path: Path) -> IO[bytes]:
+    """A regular file, to be read."""
+    return os.fdopen(open_file(path), "rb")
+
+
 def read_file(path: Path, most: int | None = None) -> bytes:
-    """The content of a regular file, of at most so many bytes."""
-    with storage_errors("read", path), os.fdopen(open_file(path), "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if most is not None and size > most:
-            raise StorageError(f"cannot read {path}: it has {size:,} bytes, and at most {most:,} are expected")
+    """The content of a regular file, of at most so many bytes, or as many as there is memory for."""
+    with storage_errors("read", path), open_to_read(path) as file:
+        size, room = os.fstat(file.fileno()).st_size, most or available_memory()
+        if room is not None and size > room:
+            raise StorageError(
+                f"cannot read {path}: it has {size:,} bytes, and at most {room:,} can be read; "
+                "what was saved before is untouched"
+            )
         return file.read()
 
 
@@ -113,8 +123,11 @@ def read_json(path: Path) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
-def write_atomically(path: Path, *parts: bytes) -> None:
-    """Replace a file's content such that a reader, or a power cut, sees all of the old or all of the new."""
+def write_atomically(path: Path, *parts: bytes | Iterable[memoryview]) -> None:
+    """Replace a file's content such that a reader, or a power cut, sees all of the old or all of the new.
+
+    A part may come in pieces that are made as they are written.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     with storage_errors("write", path):
         make_folder(path.parent)
@@ -123,7 +136,8 @@ def write_atomically(path: Path, *parts: bytes) -> None:
         try:
             with os.fdopen(open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
                 for part in parts:
-                    file.write(part)
+                    for piece in (part,) if isinstance(part, bytes) else part:
+                        file.write(piece)
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)
@@ -171,6 +185,20 @@ def move_aside(folder: Path, paths: Sequence[Path]) -> Path:
             path.replace(aside / path.name)
         sync_folder(aside)
         sync_folder(folder)
+    return aside
+
+
+def keep_aside(path: Path) -> Path:
+    """Keep what a file holds now in a new folder beside it, while the file itself is replaced; return that folder."""
+    with storage_errors("keep a copy of", path):
+        aside = _new_folder(path.parent)
+        is_file(path)
+        try:
+            os.link(path, aside / path.name)  # the same file: nothing is copied
+        except OSError:
+            shutil.copyfile(path, aside / path.name, follow_symlinks=False)
+        sync_folder(aside)
+        sync_folder(path.parent)
     return aside
 
 

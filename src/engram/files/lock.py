@@ -52,7 +52,7 @@ class FolderLock:
             try:
                 write_atomically(self._holder, json.dumps({"pid": os.getpid(), "host": platform.node()}).encode())
             except BaseException:
-                self._release()
+                self._let_go()
                 raise
         return self
 
@@ -122,7 +122,7 @@ class FolderLock:
             _held.discard(handle)
             with suppress(OSError):
                 os.close(handle)
-        self._handles = []
+        self._handles, self._process = [], 0
 
     def _release(self) -> None:
         if self._process != os.getpid():

@@ -57,8 +57,9 @@ def read_study(path: Path) -> Study:
 def _study(content: Mapping[str, Any], path: Path) -> Study:
     _check_keys("a study", content, STUDY_KEYS)
     name = _typed(content, "name", str, path.stem)
-    if not re.fullmatch(r"[\w.-]+", check_file_name("name", name)):
+    if not re.fullmatch(r"[\w.-]+", name):
         raise InvalidInputError(f"name must consist of letters, digits, '-', '_' and '.', got {name!r}")
+    check_file_name("name", name)
     common = {key: value for key, value in content.items() if key in GRID_KEYS}
     grids = _typed(content, "grids", list, [{}])
     return Study(

@@ -94,7 +94,7 @@ def merge_batch(
             table,
             np.float64(values[t]),
             episode_returns[min(t, len(episode_returns) - 1)],
-            find_match(strategy, tables, table, states[t]),
+            find_match(tables, table, states[t]),
             False,
             slots[:found],
             distances[:found],

@@ -12,6 +12,7 @@ from engram.memory.read import Reading, weighted_mean
 from engram.memory.search import search_table
 from engram.memory.strategies.base import Neighbourhood, Numbers, Write
 from engram.memory.strategies.compiled import CompiledStrategy
+from engram.memory.strategies.decisions import RefusedError
 from engram.memory.strategy_numbers import pack_numbers
 from engram.memory.strategy_types import StrategyType, class_of
 from engram.memory.tables import Tables
@@ -53,10 +54,8 @@ def _is_ordered(strategy: StrategyType) -> Any:
 
 
 @inlined
-def find_match(strategy: CompiledStrategy, tables: Tables, table: int, state: np.uint64) -> np.int64:
-    """The slot in which a state is stored, or EMPTY."""
-    if strategy.clusters:
-        return hash_index.find_lowest(tables.buckets[table], tables.states[table], state)
+def find_match(tables: Tables, table: int, state: np.uint64) -> np.int64:
+    """The lowest slot in which a state is stored, or EMPTY."""
     return hash_index.find(tables.buckets[table], tables.states[table], state)
 
 
@@ -112,7 +111,10 @@ def _find_nearest(
         if wanted == 0:
             return 0
         sketch, size, capacity = (tables.codes, tables.axes), tables.size[table], tables.values.shape[1]
-        return search_table(tables.keys, sketch, table, size, capacity, key, distances[:wanted], slots[:wanted])
+        found = search_table(tables.keys, sketch, table, size, capacity, key, distances[:wanted], slots[:wanted])
+        if found < min(wanted, size):
+            raise RefusedError("the search found fewer entries than there are; memory.check_valid() says what is wrong")
+        return found
 
     return search
 

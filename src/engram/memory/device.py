@@ -12,6 +12,7 @@ import numpy as np
 from engram.compiling import compiled
 from engram.devices import find_device, torch
 from engram.errors import InvalidInputError
+from engram.memory.arguments import as_floats
 from engram.memory.description import count_wanted, describe, find_match, is_full, is_updated
 from engram.memory.device_search import Found, Search, plan_all, plan_each, unpack
 from engram.memory.read import Reading, weigh
@@ -53,6 +54,7 @@ class DeviceStore(Store):
 
     def new_tables(self, actions: int, companions: int) -> Tables:
         """Empty tables, and an empty tensor of keys."""
+        self.check_room(4 * actions * self.capacity * self.key_size, actions, free_on(self.device))
         self._fresh_keys = torch.zeros(actions, self.capacity, self.key_size, device=self.device)
         if not hasattr(self, "_keys"):
             self._keys = self._fresh_keys
@@ -62,11 +64,15 @@ class DeviceStore(Store):
 
     def as_keys(self, keys: Any) -> Any:
         """Keys as a tensor on the device."""
-        return torch.as_tensor(keys, device=self.device).detach().float().contiguous()
+        dense = isinstance(keys, torch.Tensor) and keys.layout == torch.strided
+        there = dense and keys.device == self.device and keys.is_floating_point()
+        tensor = keys.detach() if there else torch.from_numpy(as_floats("keys", keys)).to(self.device)
+        return tensor.float().contiguous()
 
-    def keys(self, action: int) -> Floats:
-        """A copy of one table's keys, [size, key_size]."""
-        keys: Floats = self._keys[action, : int(self.tables.size[action])].cpu().numpy().copy()
+    def keys(self, action: int, first: int = 0, end: int | None = None) -> Floats:
+        """A copy of one table's keys, [size, key_size], or of those from one slot to another."""
+        end = int(self.tables.size[action]) if end is None else end
+        keys: Floats = self._keys[action, first:end].cpu().numpy().copy()
         return keys
 
     def search(self, queries: Any, actions: Longs | None, wanted: int) -> Found:
@@ -83,10 +89,10 @@ class DeviceStore(Store):
         return unpack(codes[1] if len(codes) == 2 else np.concatenate(codes))
 
     def read(self, queries: Any, *, touch: bool) -> Any | None:
-        """Q of every query in every table, [B, actions]; None if a query is not finite."""
+        """Q of every query in every table, [B, actions]; None if a query cannot be searched."""
         tables, wanted = len(self.tables.size), self.reading.neighbours
         near = self.search(queries, None, wanted)
-        if not near.finite:
+        if not near.usable:
             return None
         values = np.empty((len(queries), tables), np.float32)
         shape = *values.shape, wanted
@@ -105,6 +111,7 @@ class DeviceStore(Store):
 
     def look_up(self, actions: Longs, queries: Any, *, touch: bool) -> Neighbours:
         """The neighbours of each query in the table of its own action; keys and values stay on the device."""
+        self.check_room_for(len(queries), self.reading.neighbours * (self.key_size + 4))
         slots, distances, _ = self.search(queries, actions, self.reading.neighbours)
         found = np.minimum(self.tables.size, self.reading.neighbours)[actions]
         entries = torch.from_numpy(actions[:, None] * self.capacity + slots).to(self.device)
@@ -124,24 +131,33 @@ class DeviceStore(Store):
         strategy = self.strategy
         needs = {strategy.needs_nearest, strategy.needs_neighbours, strategy.needs_estimate}
         fills_up = self.tables.size[action] + len(values) > self.capacity
-        if True in needs or ("full" in needs and fills_up):
-            for t in range(len(values)):
-                self.write_one(action, keys[t], float(values[t]), states[t], float(returns[t]))
-        else:
-            self.write_unsearched(action, keys, values, states, returns)
+        try:
+            if True in needs or ("full" in needs and fills_up):
+                for t in range(len(values)):
+                    self.write_one(action, keys[t], float(values[t]), states[t], float(returns[t]))
+            else:
+                self.write_unsearched(action, keys, values, states, returns)
+        finally:
+            self.check_numbers()
 
     def write_unsearched(self, action: int, keys: Any, values: Floats, states: States, returns: Doubles) -> None:
         """Write states for which the strategy does not need the nearest entries."""
-        slots, weights = np.empty(len(values), np.int64), np.empty(len(values))
-        self._write_all(
-            self.compiled, self.tables, action, values, states, returns, self.step, self.reading, slots, weights
-        )
+        slots, weights = np.full(len(values), -1, np.int64), np.zeros(len(values))
+        try:
+            self._write_all(
+                self.compiled, self.tables, action, values, states, returns, self.step, self.reading, slots, weights
+            )
+        finally:  # states before one that was refused are stored
+            self.move_keys(action, slots, keys, weights)
+
+    def move_keys(self, action: int, slots: Longs, keys: Any, weights: Doubles) -> None:
+        """As `move_key` for one key after the other, in one copy where each is taken as it is or not at all."""
         if np.isin(weights, (0, 1)).all():
             moved = np.flatnonzero(weights)[::-1]  # of several in one slot, the last counts
             where, last = np.unique(slots[moved], return_index=True)
             self._keys[action, torch.from_numpy(where).to(self.device)] = keys[moved[last]]
         else:
-            for t in range(len(values)):
+            for t in range(len(slots)):
                 self.move_key(action, slots[t], keys[t], weights[t])
 
     def write_one(self, action: int, key: Any, value: float, state: np.uint64, episode_return: float) -> None:
@@ -184,6 +200,14 @@ class DeviceStore(Store):
         self._fresh_keys = self._keys
 
 
+def free_on(device: Any) -> int | None:
+    """Bytes that are free on a GPU, those among them that PyTorch holds in reserve; None for main memory."""
+    if device.type != "cuda":
+        return None
+    reserve = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return int(torch.cuda.mem_get_info(device)[0]) + reserve
+
+
 def make_search(keys: Any, neighbours: int) -> Search:
     """The search for these keys: Triton kernels where they can be compiled, otherwise PyTorch."""
     if keys.is_cuda and find_spec("triton") is not None:
@@ -197,7 +221,7 @@ def make_search(keys: Any, neighbours: int) -> Search:
 @compiled
 def neighbours_wanted(strategy: CompiledStrategy, tables: Tables, table: int, state: np.uint64, neighbours: int) -> int:
     """How many of the nearest entries must be found before a state is written."""
-    updated = is_updated(strategy, tables, table, find_match(strategy, tables, table, state))
+    updated = is_updated(strategy, tables, table, find_match(tables, table, state))
     return count_wanted(strategy, updated, is_full(tables, table), neighbours)
 
 
@@ -216,7 +240,7 @@ def write_found(
 ) -> Placed:
     """Write all of a state but its key, once the nearest entries are found; return where the key goes."""
     tables.clock[0] += 1
-    match = find_match(strategy, tables, table, state)
+    match = find_match(tables, table, state)
     updated = is_updated(strategy, tables, table, match)
     write = describe(strategy, tables, table, value, episode_return, match, updated, slots, distances, reading)
     no_key = np.empty(0, np.float32)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engram.devices import torch
+from engram.memory.arguments import KEY_LIMIT
 from engram.typing import Floats, Ints, Longs
 
 
@@ -20,7 +21,7 @@ class Found(NamedTuple):
 
     slots: Ints  # [R, wanted]
     distances: Floats  # [R, wanted], d²
-    finite: bool  # no query has NaN or infinity; otherwise the rest is meaningless
+    usable: bool  # every query is within the limit of keys; otherwise the rest is meaningless
 
 
 @lru_cache(maxsize=64)
@@ -39,7 +40,7 @@ def plan_each(tables: int, actions: Longs) -> Ints:
 
 
 def unpack(codes: Longs) -> Found:
-    """Sort and decode codes [R, wanted + 1], the last of which is 1 for a finite query."""
+    """Sort and decode codes [R, wanted + 1], the last of which is 1 for a usable query."""
     near = np.sort(codes[:, :-1], axis=1)
     return Found(near.astype(np.int32), (near >> 32).astype(np.int32).view(np.float32), bool(codes[:, -1].all()))
 
@@ -82,12 +83,12 @@ class Search:
         return d2
 
     def nearest(self, queries: Any, plan: Ints, wanted: int) -> Longs:
-        """Codes of the nearest entries of every row, in any order, and 1 for a finite query: [R, wanted + 1]."""
+        """Codes of the nearest entries of every row, in any order, and 1 for a usable query: [R, wanted + 1]."""
         queries = torch.as_tensor(queries, device=self.keys.device)
         bits = self.square_distances(queries, plan).view(torch.int32).long()
         near = ((bits << 32) | self._slots).topk(wanted, largest=False).values
         rows, of = np.split(plan[self.tables + 1 :].astype(np.int64), 2)
-        finite = torch.empty(len(rows), dtype=torch.int64, device=self.keys.device)
-        finite[rows] = queries.isfinite().all(1).long()[of]
-        codes: Longs = torch.cat([near, finite[:, None]], 1).cpu().numpy()
+        usable = torch.empty(len(rows), dtype=torch.int64, device=self.keys.device)
+        usable[rows] = (queries.abs() <= KEY_LIMIT).all(1).long()[of]
+        codes: Longs = torch.cat([near, usable[:, None]], 1).cpu().numpy()
         return codes

@@ -19,6 +19,7 @@ import triton
 import triton.language as tl
 
 from engram.devices import torch
+from engram.memory.arguments import KEY_LIMIT
 from engram.memory.device_search import Search
 from engram.typing import Ints, Longs
 
@@ -30,6 +31,7 @@ KEPT_DISTANCES = 2**23  # for shapes up to this size, buffers are kept and graph
 KEPT_SHAPES = 16
 OFTEN = 3  # searches of one shape before a graph is recorded
 NEVER = tl.constexpr(0x7FFFFFFF)  # above the bits of every float
+LIMIT = tl.constexpr(KEY_LIMIT)
 
 
 on_device_of: Any = torch.cuda.device_of
@@ -48,7 +50,7 @@ def distances_kernel(
     plan,  # see device_search.py
     d2,  # [R, capacity], out
     minima,  # [R, tiles], out
-    codes,  # [R, wanted + 1], out: 1 at the end for a finite query
+    codes,  # [R, wanted + 1], out: 1 at the end for a usable query
     tables,
     capacity,
     tiles,
@@ -81,8 +83,8 @@ def distances_kernel(
             tl.store(d2 + row * capacity + slots, near, mask=slots < capacity)
             tl.store(minima + row * tiles + tile, tl.min(near, axis=0))
             if tile == 0:
-                finite = tl.sum((tl.abs(key) < float("inf")).to(tl.int32)) == width
-                tl.store(codes + row * (wanted + 1) + wanted, finite.to(tl.int64))
+                usable = tl.sum((tl.abs(key) <= LIMIT).to(tl.int32)) == width
+                tl.store(codes + row * (wanted + 1) + wanted, usable.to(tl.int64))
 
 
 @kernel
@@ -271,7 +273,7 @@ class FusedSearch(Search):
         return work.d2
 
     def nearest(self, queries: Any, plan: Ints, wanted: int) -> Longs:
-        """Codes of the nearest entries of every row, in any order, and 1 for a finite query: [R, wanted + 1]."""
+        """Codes of the nearest entries of every row, in any order, and 1 for a usable query: [R, wanted + 1]."""
         shape = len(queries), self.rows_of(plan), wanted
         with on_device_of(self.keys):
             work = self._work.pop(shape, None) or Work(self, *shape)

@@ -71,10 +71,10 @@ def get_key(keys: Floats, table: int, slot: Whole, capacity: int, out: Floats) -
 
 
 @compiled
-def get_keys(keys: Floats, table: int, capacity: int, out: Floats) -> None:
-    """Copy the first entries' keys, a row each."""
-    for slot in range(len(out)):
-        get_key(keys, table, slot, capacity, out[slot])
+def get_keys(keys: Floats, table: int, first: int, capacity: int, out: Floats) -> None:
+    """Copy the keys of entries from a first one on, a row each."""
+    for i in range(len(out)):
+        get_key(keys, table, first + i, capacity, out[i])
 
 
 @compiled
@@ -94,6 +94,4 @@ def blend(old: Floats, key: Floats, weight: float) -> None:
     """c ← c + w (s − c); a weight of 1 gives the key as it is."""
     for dim in range(len(old)):
         way = np.float64(key[dim] - old[dim])
-        if not np.isfinite(way):  # as float32
-            way = np.float64(key[dim]) - np.float64(old[dim])
         old[dim] = key[dim] if weight == 1 else old[dim] + weight * way

@@ -3,7 +3,6 @@
 import operator
 import sys
 from collections.abc import Mapping
-from math import isinf, isnan
 from typing import Any, Literal
 
 import numpy as np
@@ -11,14 +10,27 @@ import numpy as np
 from engram import checks
 from engram.errors import InvalidInputError
 from engram.hashing import states_of
+from engram.memory.arguments import (
+    WIDEST,
+    as_floats,
+    as_longs,
+    as_returns,
+    as_states,
+    check_finite,
+    check_keys,
+    check_range,
+    check_shape,
+    refuse_keys,
+)
 from engram.memory.batch import check_merging
 from engram.memory.read import Reading
-from engram.memory.saving import RESERVED, load_store, save_store
-from engram.memory.store import Neighbours, Store, as_floats
+from engram.memory.saving import load_store, save_in_pieces, save_store
+from engram.memory.store import Neighbours, Store
 from engram.memory.strategies import Strategy, get_strategy
-from engram.memory.tables import Tables
+from engram.memory.strategy_checks import check_strategy
+from engram.memory.tables import MOST_ENTRIES, Tables
 from engram.memory.validity import check_tables
-from engram.typing import Array, Doubles, Floats, Longs
+from engram.typing import Array, Floats, Longs
 
 FLOAT32 = np.dtype(np.float32)
 
@@ -42,6 +54,8 @@ class EpisodicMemory:
         companions: Numbers per entry that an optimiser keeps in `memory.companions`. They are 0 for a new entry,
             and are multiplied by 1 − w when a state is merged into an entry with weight w.
         device: Where keys are kept and searched: "cpu", "cuda", or "auto" for the GPU where there is one.
+
+    Numbers of keys are from −10¹⁵ to 10¹⁵, so that no squared distance overflows; values are any finite float32.
     """
 
     def __init__(
@@ -60,34 +74,32 @@ class EpisodicMemory:
         companions: int = 0,
         device: str = "cpu",
     ) -> None:
-        self.actions = checks.at_least("actions", actions, 1)
-        self.key_size = checks.at_least("key_size", key_size, 1)
-        self.capacity = checks.at_least("capacity", capacity, 1)
-        self.strategy = get_strategy(strategy)
-        self.neighbours = checks.at_least("neighbours", neighbours, 1)
+        self.actions = checks.at_least("actions", actions, 1, MOST_ENTRIES)
+        self.key_size = checks.at_least("key_size", key_size, 1, WIDEST)
+        self.capacity = checks.at_least("capacity", capacity, 1, MOST_ENTRIES)
+        self.strategy = check_strategy(get_strategy(strategy))
+        self.neighbours = checks.at_least("neighbours", neighbours, 1, MOST_ENTRIES)
         self.delta = checks.within("delta", delta, 1e-12, 1e12)
         self.kernel = checks.one_of("kernel", kernel, ("inverse", "mean"))
-        if match != "max" and not (isinstance(match, (int, float)) and 0 < match <= 1):
-            raise InvalidInputError(f'match must be "max" or a step size above 0 and up to 1, got {match!r}')
-        self.match = match
+        self.match = _checked_match(match)
         self.merging = check_merging(merging, self.strategy)
         if merging == "episode" and device != "cpu":
             raise InvalidInputError(f'merging="episode" needs a memory on the CPU; use device="cpu", got {device!r}')
-        self.exact_read = bool(exact_read)
-        _check_names(self.strategy)
+        self.exact_read = checks.flag("exact_read", exact_read)
         self._store = self._make_store(device)(
             actions=self.actions,
             key_size=self.key_size,
             capacity=self.capacity,
-            companions=checks.at_least("companions", companions, 0),
+            companions=checks.at_least("companions", companions, 0, 2 * WIDEST),
             strategy=self.strategy,
-            step=0.0 if match == "max" else float(match),
+            step=0.0 if self.match == "max" else float(self.match),
             by_episode=merging == "episode",
             reading=Reading(min(self.neighbours, self.capacity), self.delta, self.kernel == "inverse", self.exact_read),
         )
 
     def _make_store(self, device: str) -> type[Store]:
-        checks.one_of("device", device.partition(":")[0], ("cpu", "cuda", "auto"))
+        kind = device.partition(":")[0] if isinstance(device, str) else device
+        checks.one_of("device", kind, ("cpu", "cuda", "auto"))
         if device == "cpu":
             return Store
         from engram.memory.device import device_store  # noqa: PLC0415 (needs torch)
@@ -114,32 +126,32 @@ class EpisodicMemory:
 
     @property
     def companions(self) -> Floats:
-        """What an optimiser keeps per entry, [actions, capacity, companions]: the array itself, to be written to."""
-        return self._tables.companions
+        """What an optimiser keeps per entry, [actions, capacity, companions], to be read; `adjust` changes it."""
+        companions = self._tables.companions.view()
+        companions.flags.writeable = False
+        return companions
 
     def read(self, keys: Any, *, touch: bool = False) -> Any:
         """Q of every key in every table, [B, key_size] → [B, actions], NumPy or torch as given.
 
         With `touch` the neighbours that were read count as used (LRU); without it nothing changes.
         """
-        values = self._store.read(self._checked_keys(keys), touch=touch)
+        queries = self._checked_keys(keys)
+        values = self._store.read(queries, touch=checks.flag("touch", touch))
         if values is None:
-            raise InvalidInputError("keys contain NaN or infinity; check the observations they were made from")
+            refuse_keys(as_floats("keys", queries))
         return values if type(keys) is type(values) else _like(keys, values)
 
     def look_up(self, actions: Longs, keys: Any, *, touch: bool = False) -> Neighbours:
         """The neighbours of each key in the table of its own action, with their keys and values."""
-        queries = self._finite_keys(keys)
-        actions = np.ascontiguousarray(actions, np.int64)
-        if actions.shape != (len(queries),) or not ((actions >= 0) & (actions < self.actions)).all():
-            raise InvalidInputError(
-                f"actions must be {len(queries)} numbers from 0 to {self.actions - 1}, got {actions}"
-            )
-        return self._store.look_up(actions, queries, touch=touch)
+        queries, actions = self._usable_keys(keys), as_longs("actions", actions)
+        check_shape("actions", actions, (len(queries),), "as keys do")
+        check_range("actions", actions, self.actions - 1)
+        return self._store.look_up(actions, queries, touch=checks.flag("touch", touch))
 
     def find_neighbours(self, action: int, keys: Any) -> tuple[Longs, Floats]:
         """Slots and squared distances of the nearest entries in one table, each [B, min(neighbours, size)]."""
-        action, queries = self._checked_action(action), self._finite_keys(keys)
+        action, queries = self._checked_action(action), self._usable_keys(keys)
         wanted = min(self.neighbours, int(self._tables.size[action]))
         if wanted == 0:
             return np.zeros((len(queries), 0), np.int64), np.zeros((len(queries), 0), np.float32)
@@ -148,9 +160,11 @@ class EpisodicMemory:
 
     def nearest_distances(self, keys: Any) -> Floats:
         """d² of every key to the nearest entry of every table, [B, actions]; infinite for an empty table."""
-        found = np.full((len(keys), self.actions), np.inf, np.float32)
-        for action in np.flatnonzero(self._tables.size):
-            found[:, action] = self.find_neighbours(int(action), keys)[1][:, 0]
+        queries = self._usable_keys(keys)
+        found = np.full((len(queries), self.actions), np.inf, np.float32)
+        for action in np.flatnonzero(self._tables.size).tolist():
+            wanted = min(self.neighbours, int(self._tables.size[action]))
+            found[:, action] = self._store.find_neighbours(action, queries, wanted)[1][:, 0]
         return found
 
     def write(self, action: int, keys: Any, values: Any, *, states: Any = None, episode_return: Any = np.nan) -> None:
@@ -159,32 +173,40 @@ class EpisodicMemory:
         `states` says which states they are (uint64); by default a hash of each key. `episode_return` is the
         undiscounted return of the episode that they belong to, one number for all or one for each.
         """
-        action, keys, values = self._checked_action(action), self._checked_keys(keys), as_floats(values)
-        if states is None:
-            states = states_of(as_floats(keys))
-        states = np.ascontiguousarray(states, np.uint64)
+        action, keys, values = self._checked_action(action), self._usable_keys(keys), as_floats("values", values)
+        states = states_of(as_floats("keys", keys)) if states is None else as_states(states)
         for name, array in (("values", values), ("states", states)):
-            if array.shape != (len(keys),):
-                raise InvalidInputError(f"{name} must have shape ({len(keys)},) as keys do, got {array.shape}")
-        if not (np.isfinite(as_floats(keys)).all() and np.isfinite(values).all()):
-            raise InvalidInputError("keys and values to write must be finite, got NaN or infinity")
-        self._store.write(action, keys, values, states, self._checked_returns(episode_return, len(keys)))
+            check_shape(name, array, (len(keys),), "as keys do")
+        check_finite("values", values)
+        needed_by = self.strategy.name if self.strategy.needs_episode_return else ""
+        self._store.write(action, keys, values, states, as_returns(episode_return, len(keys), needed_by=needed_by))
 
-    def adjust(self, actions: Any, slots: Any, keys: Any, values: Any) -> None:
-        """Give entries new keys and values, as an optimiser does: [U], [U], [U, key_size], [U]."""
-        actions, slots = (np.ascontiguousarray(numbers, np.int64) for numbers in (actions, slots))
-        keys, values = as_floats(keys), as_floats(values)
-        count = len(actions)
-        if slots.shape != (count,) or keys.shape != (count, self.key_size) or values.shape != (count,):
-            raise InvalidInputError(
-                f"adjust needs as many slots, keys of size {self.key_size} and values as actions ({count}), "
-                f"got {slots.shape}, {keys.shape} and {values.shape}"
-            )
-        if not ((actions >= 0) & (actions < self.actions)).all():
-            raise InvalidInputError(f"actions must be from 0 to {self.actions - 1}, got {actions}")
+    def adjust(self, actions: Any, slots: Any, keys: Any, values: Any, *, companions: Any = None) -> None:
+        """Give entries new keys and values, as an optimiser does: [U], [U], [U, key_size], [U].
+
+        `companions` [U, companions] are the new numbers that the optimiser keeps beside these entries, not negative.
+        """
+        actions, slots = as_longs("actions", actions), as_longs("slots", slots)
+        keys, values = as_floats("keys", keys), as_floats("values", values)
+        if actions.ndim != 1:
+            raise InvalidInputError(f"actions must have one dimension, got {actions.shape}")
+        for name, array, width in (("slots", slots, ()), ("keys", keys, (self.key_size,)), ("values", values, ())):
+            check_shape(name, array, (len(actions), *width), "as there are actions")
+        check_range("actions", actions, self.actions - 1)
         if not ((slots >= 0) & (slots < self._tables.size[actions])).all():
-            raise InvalidInputError(f"slots must be those of entries, got {slots} for sizes {self.size}")
+            raise InvalidInputError(
+                f"slots must be those of entries, got {checks.shown(slots)} for sizes {checks.shown(self.size)}"
+            )
+        check_keys(keys)
+        check_finite("values", values)
+        if companions is not None:
+            companions = as_floats("companions", companions)
+            check_shape("companions", companions, (len(actions), self.companions.shape[2]), "as there are actions")
+            if not (np.isfinite(companions) & (companions >= 0)).all():
+                raise InvalidInputError("companions must be finite and not negative; lower the learning rate")
         self._store.adjust(actions, slots, keys, values)
+        if companions is not None:
+            self._tables.companions[actions, slots] = companions
 
     def entries(self, action: int) -> dict[str, Array]:
         """Copies of one table's entries by name: keys, values, states, and the strategy's numbers."""
@@ -207,6 +229,10 @@ class EpisodicMemory:
         """Everything that the memory knows: arrays with the entries of all tables one after the other."""
         return save_store(self._store)
 
+    def state_in_pieces(self) -> dict[str, Any]:
+        """As `state_dict`, for writing to a file at once: large arrays are made piece by piece as they are written."""
+        return save_in_pieces(self._store)
+
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what `state_dict` gave; on an error the memory is left as it was."""
         load_store(self._store, state)
@@ -219,12 +245,13 @@ class EpisodicMemory:
         try:
             number = operator.index(action)
         except TypeError:
-            raise InvalidInputError(f"action must be a whole number, got {action!r}") from None
+            raise InvalidInputError(f"action must be a whole number, got {checks.shown(action)}") from None
         if not 0 <= number < self.actions:
-            raise InvalidInputError(f"action must be from 0 to {self.actions - 1}, got {action}")
+            raise InvalidInputError(f"action must be from 0 to {self.actions - 1}, got {checks.shown(action)}")
         return number
 
     def _checked_keys(self, keys: Any) -> Any:
+        """Keys as the store takes them; whether they are usable is left to the search."""
         usable = isinstance(keys, np.ndarray) and keys.dtype is FLOAT32 and keys.flags.carray
         checked = keys if usable else self._store.as_keys(keys)
         if checked.ndim != 2 or checked.shape[1] != self.key_size:
@@ -234,34 +261,19 @@ class EpisodicMemory:
             )
         return checked
 
-    def _checked_returns(self, given: Any, count: int) -> Doubles:
-        """The returns of episodes as float64, one for each of `count` states or one for all."""
-        returns = np.array(given, np.float64, ndmin=1)
-        if returns.shape not in ((1,), (count,)):
-            raise InvalidInputError(f"episode_return must be a number or have shape ({count},), got {returns.shape}")
-        for number in returns.tolist() if count else ():
-            if isinf(number) or (self.strategy.needs_episode_return and isnan(number)):
-                raise InvalidInputError(
-                    f"episode_return must be finite for the strategy {self.strategy.name}, got {given!r}; "
-                    "pass memory.write(..., episode_return=...)"
-                )
-        return returns
-
-    def _finite_keys(self, keys: Any) -> Any:
+    def _usable_keys(self, keys: Any) -> Any:
+        """Keys as the store takes them, all of them usable."""
         checked = self._checked_keys(keys)
-        if not np.isfinite(as_floats(checked)).all():
-            raise InvalidInputError("keys contain NaN or infinity; check the observations they were made from")
+        check_keys(as_floats("keys", checked))
         return checked
 
 
-def _check_names(strategy: Strategy) -> None:
-    """Raise InvalidInputError unless the names of a strategy's numbers differ from each other and from the memory's."""
-    names = [*strategy.numbers, *strategy.table_numbers]
-    if RESERVED & set(names) or len(set(names)) < len(names):
-        raise InvalidInputError(
-            f"{strategy.name}: numbers and table_numbers must have different names, and none of {sorted(RESERVED)}; "
-            f"got {names}"
-        )
+def _checked_match(match: Any) -> Any:
+    """The way of writing a state met before, if it is a known one."""
+    step = checks.is_number(match) and 0 < match <= 1
+    if not (step or (isinstance(match, str) and match == "max")):
+        raise InvalidInputError(f'match must be "max" or a step size above 0 and up to 1, got {checks.shown(match)}')
+    return match
 
 
 def _like(given: Any, values: Any) -> Any:

@@ -1,21 +1,21 @@
 """Writing and touching with a strategy in plain Python: it is asked and told about one state at a time."""
 
-from math import isfinite
 from typing import Any
 
 import numpy as np
 
+from engram import checks
 from engram.errors import InvalidInputError
 from engram.memory import hash_index
 from engram.memory.read import Reading, find_neighbours, weighted_mean
 from engram.memory.strategies.base import Need, Neighbourhood, Numbers, Strategy, Touch, Write
-from engram.memory.strategies.decisions import APPEND, BLEND, DISCARD, REPLACE, Decision
+from engram.memory.strategies.decisions import APPEND, BLEND, DISCARD, Decision, is_possible
 from engram.memory.strategy_types import Kernel
 from engram.memory.tables import Tables, clear_numbers, merge, sketch_of, store, update
 from engram.typing import Doubles, Floats, Ints, Longs
 
 NAN = float("nan")
-find, find_lowest = Kernel(hash_index.find), Kernel(hash_index.find_lowest)
+find = Kernel(hash_index.find)
 NOTHING = Neighbourhood(np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.float32))
 store_entry, merge_entry, update_entry, clear_entry = (Kernel(each) for each in (store, merge, update, clear_numbers))
 find_sketched, find_unsketched = Kernel(find_neighbours), Kernel(find_neighbours)
@@ -47,8 +47,7 @@ def write_one(
 ) -> None:
     """Write one state: update its entry in place, or do what the strategy decides."""
     tables.clock[0] += 1
-    look_for = find_lowest if strategy.clusters else find
-    match: int = look_for(tables.buckets[action], tables.states[action], state)
+    match: int = find(tables.buckets[action], tables.states[action], state)
     full = bool(tables.size[action] == tables.values.shape[1])
     updated = match >= 0 and not (strategy.clusters and full)
     write = describe(strategy, tables, action, key, value, episode_return, match, updated, reading)
@@ -142,22 +141,21 @@ def _nearest(tables: Tables, action: int, key: Floats, wanted: int) -> Neighbour
     slots, distances = np.empty((1, wanted), np.int32), np.empty((1, wanted), np.float32)
     size, capacity = int(tables.size[action]), tables.values.shape[1]
     search = find_sketched if len(tables.codes) else find_unsketched
-    search(tables.keys, sketch_of(tables), action, size, capacity, key[None], distances, slots)
+    found = search(tables.keys, sketch_of(tables), action, size, capacity, key[None], distances, slots)
+    if found < wanted:
+        raise InvalidInputError(f"the search found {found} entries of {size}; memory.check_valid() says what is wrong")
     return Neighbourhood(slots[0].astype(np.int64), distances[0], tables.values[action][slots[0]])
 
 
 def checked(strategy: Strategy, decision: Any, write: Write) -> Decision:
     """What a strategy decided, if it can be carried out."""
-    if isinstance(decision, Decision):
+    if isinstance(decision, Decision) and all(checks.is_number(number) for number in decision):
         kind, slot, weight = decision
-        if (kind == APPEND and write.size < write.capacity) or kind == DISCARD:
-            return decision
-        inside = isinstance(slot, int | np.integer) and 0 <= slot < write.size
-        if kind in (REPLACE, BLEND) and inside and isfinite(weight) and 0 <= weight <= 1:
-            return decision
+        if isinstance(slot, int | np.integer) and is_possible(decision, write.size, write.capacity):
+            return Decision(int(kind), int(slot), float(weight))
     raise InvalidInputError(
         f"{strategy.name}.decide must answer append() while there is room, replace(slot) or blend(slot, weight) "
-        f"with a slot from 0 to {write.size - 1} and a weight from 0 to 1, or discard(), got {decision!r}"
+        f"with a slot from 0 to {write.size - 1} and a weight from 0 to 1, or discard(), got {checks.shown(decision)}"
     )
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engram.compiling import compiled
+from engram.memory.arguments import all_usable
 from engram.memory.keys import get_key
 from engram.memory.search import search_table
 from engram.memory.sketch import Sketch
@@ -34,21 +35,11 @@ def weighted_mean(values: Floats, distances: Floats, slots: Ints, found: int, re
             weight = 1 / (np.float64(distances[i]) + reading.delta)
             total += weight * values[slots[i]]
             weights += weight
-    if weights == 0:  # the plain mean; also where every distance overflows
+    if weights == 0:  # the plain mean
         for i in range(found):
             total += values[slots[i]]
         weights = np.float64(found)
     return total / weights
-
-
-@compiled
-def all_finite(queries: Floats) -> bool:
-    """Whether a batch [B, dims] holds neither NaN nor infinity."""
-    for b in range(len(queries)):
-        for dim in range(queries.shape[1]):
-            if not np.isfinite(queries[b, dim]):
-                return False
-    return True
 
 
 @compiled
@@ -64,8 +55,8 @@ def read(
     exact: bool,
     out: Floats,  # [B, actions]
 ) -> bool:
-    """Read every query in every table; return False without reading if a query is not finite."""
-    if not all_finite(queries):
+    """Read every query in every table; return False without reading if a query cannot be searched."""
+    if not all_usable(queries):
         return False
     reading = Reading(neighbours, delta, inverse, exact)
     actions, capacity = values.shape

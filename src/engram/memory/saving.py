@@ -3,30 +3,41 @@
 How keys lie in memory, the hash index and the heap are not saved: they follow from the rest.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
 import numpy as np
 
+from engram import checks
 from engram.errors import InvalidInputError
+from engram.files.pieces import Pieces
+from engram.memory.arguments import check_keys
 from engram.memory.store import Store
 from engram.memory.strategies import Strategy
 from engram.memory.tables import Tables
 from engram.memory.validity import check_tables
-from engram.typing import Array
+from engram.typing import Array, Floats
 
 RESERVED = frozenset({"keys", "values", "states", "ranks", "size", "writes", "clock", "companions", "strategy"})
+PIECE = 2**22  # bytes of a piece of keys, about
+ODD = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)  # what unexpected data raises
 
 
 def save_store(store: Store) -> dict[str, Any]:
     """All tables as arrays, the entries of one table after those of the other, and the strategy's own state."""
+    state = save_in_pieces(store)
+    return {name: part.whole() if isinstance(part, Pieces) else part for name, part in state.items()}
+
+
+def save_in_pieces(store: Store) -> dict[str, Any]:
+    """As `save_store`, with arrays that are made piece by piece where they have a row for every entry."""
     tables, strategy = store.tables, store.strategy
-    used = [(action, slice(0, int(size))) for action, size in enumerate(tables.size)]
+    total = int(tables.size.sum())
     columns = entry_columns(strategy, tables)
     return {
-        "keys": np.concatenate([store.keys(action) for action in range(len(tables.size))]),
-        **{name: np.concatenate([column[at] for at in used]) for name, column in columns.items()},
+        "keys": Pieces((total, store.key_size), np.dtype(np.float32), lambda: keys_in_pieces(store)),
+        **{name: column_in_pieces(column, tables) for name, column in columns.items()},
         **{name: column.copy() for name, column in table_columns(strategy, tables).items()},
         "size": tables.size.copy(),
         "writes": tables.writes.copy(),
@@ -35,25 +46,44 @@ def save_store(store: Store) -> dict[str, Any]:
     }
 
 
+def keys_in_pieces(store: Store) -> Iterator[Floats]:
+    """The keys of all entries, some rows at a time."""
+    rows = max(1, PIECE // (4 * store.key_size))
+    for action, size in enumerate(store.tables.size.tolist()):
+        for first in range(0, size, rows):
+            yield store.keys(action, first, min(first + rows, size))
+
+
+def column_in_pieces(column: Array, tables: Tables) -> Pieces:
+    """The used part of each table's row of an array [actions, capacity, …], one after the other."""
+    sizes = tables.size.tolist()
+    shape = sum(sizes), *column.shape[2:]
+    return Pieces(shape, column.dtype, lambda: (column[action, :size] for action, size in enumerate(sizes)))
+
+
 def load_store(store: Store, state: Mapping[str, Any]) -> None:
     """Restore what `save_store` gave; on an error nothing is changed."""
     actions, _, companions = store.tables.companions.shape
+    check_state(store, state)
     fresh = store.new_tables(actions, companions)
     columns, own = entry_columns(store.strategy, fresh), table_columns(store.strategy, fresh)
-    _check_shapes(store, state, columns, own)
     start = 0
     for action, size in enumerate(state["size"].tolist()):
         entries = slice(start, start + size)
         for name, column in columns.items():
             column[action, :size] = state[name][entries]
-        store.fill(fresh, action, np.ascontiguousarray(state["keys"][entries], np.float32))
+        store.fill(fresh, action, np.require(state["keys"][entries], np.float32, ["C", "A", "W"]))
         start += size
     for name, column in own.items():
         column[:] = state[name]
     for name in ("size", "writes", "clock"):
         getattr(fresh, name)[:] = state[name]
     check_tables(fresh, store.strategy)
-    store.strategy.load_state_dict(deepcopy(state["strategy"]))
+    checks.at_least("clock", int(fresh.clock[0]), 0, checks.MOST_STEPS)  # which leaves room to go on
+    try:
+        store.strategy.load_state_dict(deepcopy(state["strategy"]))
+    except ODD as error:
+        raise InvalidInputError(f"{store.strategy.name} cannot go on from the state of its own ({error!r})") from error
     store.take(fresh)
 
 
@@ -70,23 +100,40 @@ def table_columns(strategy: Strategy, tables: Tables) -> dict[str, Array]:
     return {name: tables.own[:, i] for i, name in enumerate(strategy.table_numbers)}
 
 
-def _check_shapes(
-    store: Store, state: Mapping[str, Any], columns: Mapping[str, Array], own: Mapping[str, Array]
-) -> None:
-    """Raise InvalidInputError unless a state holds the right arrays in the right shapes."""
-    actions, capacity = store.tables.values.shape
+def check_state(store: Store, state: Mapping[str, Any]) -> None:
+    """Raise InvalidInputError unless a state holds the right arrays in the right shapes and types, with usable keys."""
+    tables, strategy = store.tables, store.strategy
+    actions, capacity = tables.values.shape
+    columns, own = entry_columns(strategy, tables), table_columns(strategy, tables)
     needed = {"keys", "size", "writes", "clock", "strategy", *columns, *own}
-    if set(state) != needed:
-        raise InvalidInputError(f"memory state must hold {', '.join(sorted(needed))}, got {', '.join(sorted(state))}")
-    sizes = np.asarray(state["size"])
+    if not isinstance(state, Mapping) or set(state) != needed:
+        got = ", ".join(sorted(map(str, state))) if isinstance(state, Mapping) else checks.shown(state)
+        raise InvalidInputError(f"memory state must hold {', '.join(sorted(needed))}, got {got}")
+    if not isinstance(state["strategy"], Mapping):
+        raise InvalidInputError(f"memory state 'strategy' must be a mapping, got {checks.shown(state['strategy'])}")
+    sizes = state["size"]
+    if not isinstance(sizes, np.ndarray) or sizes.dtype.kind not in "iu":
+        raise InvalidInputError(f"memory state 'size' must be an array of whole numbers, got {checks.shown(sizes)}")
     if sizes.shape != (actions,) or not ((sizes >= 0) & (sizes <= capacity)).all():
         raise InvalidInputError(
-            f"memory state must have {actions} tables of 0 to {capacity} entries, got sizes {sizes.tolist()}"
+            f"memory state must have {actions} tables of 0 to {capacity} entries, got sizes "
+            f"{checks.shown(sizes.tolist())}"
         )
     total = int(sizes.sum())
-    shapes = {name: (total, *column.shape[2:]) for name, column in columns.items()}
-    shapes |= {"keys": (total, store.key_size), "clock": (1,)}
-    shapes |= dict.fromkeys(("writes", *own), (actions,))
-    for name, expected in shapes.items():
-        if state[name].shape != expected:
-            raise InvalidInputError(f"memory state {name!r} must have shape {expected}, got {state[name].shape}")
+    expected = {name: ((total, *column.shape[2:]), column.dtype) for name, column in columns.items()}
+    expected |= {name: ((actions,), column.dtype) for name, column in own.items()}
+    expected |= {"keys": ((total, store.key_size), tables.values.dtype), "clock": ((1,), tables.clock.dtype)}
+    expected |= {"writes": ((actions,), tables.writes.dtype), "size": ((actions,), tables.size.dtype)}
+    for name, (shape, dtype) in expected.items():
+        _check_array(name, state[name], shape, dtype)
+    check_keys(np.require(state["keys"], np.float32, ["C", "A", "W"]))
+
+
+def _check_array(name: str, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Raise InvalidInputError unless this is an array of that shape and type."""
+    if not isinstance(array, np.ndarray):
+        raise InvalidInputError(f"memory state {name!r} must be an array, got {checks.shown(array)}")
+    if array.shape != shape:
+        raise InvalidInputError(f"memory state {name!r} must have shape {shape}, got {array.shape}")
+    if array.dtype != dtype:
+        raise InvalidInputError(f"memory state {name!r} must be of type {dtype}, got {array.dtype}")

@@ -31,17 +31,17 @@ def is_sketched(capacity: int, dims: int) -> bool:
     return dims >= WIDE and capacity >= 64 * dims
 
 
-def new_codes(actions: int, capacity: int, dims: int) -> Array:
+def codes_shape(actions: int, capacity: int, dims: int) -> tuple[int]:
     """The codes of all entries, in blocks of 64 and within a block axis by axis, if keys are sketched."""
-    return np.zeros(actions * capacity * AXES if is_sketched(capacity, dims) else 0, np.int8)
+    return (actions * capacity * AXES if is_sketched(capacity, dims) else 0,)
 
 
-def new_axes(capacity: int, dims: int) -> Floats:
+def axes_shape(capacity: int, dims: int) -> tuple[int, int]:
     """[dims + 2, axes], if keys are sketched: directions divided by the step, then offsets, then the step.
 
     All are 0 until axes are found.
     """
-    return np.zeros((dims + 2 if is_sketched(capacity, dims) else 0, AXES), np.float32)
+    return dims + 2 if is_sketched(capacity, dims) else 0, AXES
 
 
 @compiled

@@ -1,17 +1,21 @@
 """The tables in main memory: searching, reading, writing and adjusting their entries."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from engram import checks
+from engram.errors import InvalidInputError
 from engram.memory import plain
+from engram.memory.arguments import all_finite, as_floats
 from engram.memory.batch import write_episode
 from engram.memory.keys import get_keys
 from engram.memory.read import Reading, find_neighbours, look_up, read
 from engram.memory.sketch import FEWEST, find_sketch
 from engram.memory.strategies import CompiledStrategy, Strategy
 from engram.memory.strategy_types import Kernel
-from engram.memory.tables import Tables, adjust, fill, new_tables, sketch_of
+from engram.memory.tables import Tables, adjust, bytes_of, fill, new_tables, sketch_of
 from engram.memory.touch import note_adjusted, read_and_touch, touch_slots
 from engram.memory.write import write_states
 from engram.typing import Array, Doubles, Floats, Ints, Longs, States
@@ -48,6 +52,8 @@ class Store:
         self.write_states = Kernel(write_episode if by_episode else write_states)
         self.plain_read, self.read_and_touch = Kernel(read), Kernel(read_and_touch)
         self.touch_slots, self.note_adjusted = Kernel(touch_slots), Kernel(note_adjusted)
+        only_order = self.compiled is not None and (*strategy.numbers, *strategy.table_numbers) == (strategy.order,)
+        self.watched = not (strategy.is_built_in or only_order)  # the number that orders is checked when it is set
         self.sketch = sketch_of(self.tables)
         self.sketched_at = 0  # entries written when the axes of the sketch were found
 
@@ -58,7 +64,19 @@ class Store:
     def tables_for_keys(self, actions: int, companions: int, key_size: int) -> Tables:
         """Empty tables with keys of this size and the numbers of the strategy."""
         columns, own = len(self.strategy.column_names()), len(self.strategy.table_numbers)
-        return new_tables(actions, self.capacity, key_size, companions=companions, columns=columns, table_numbers=own)
+        numbers = {"companions": companions, "columns": columns, "table_numbers": own}
+        self.check_room(bytes_of(actions, self.capacity, key_size, **numbers), actions)
+        return new_tables(actions, self.capacity, key_size, **numbers)
+
+    def check_room(self, needed: int, actions: int, free: int | None = None) -> None:
+        """Raise InvalidInputError unless full tables, which need so many bytes, have room in memory."""
+        checks.room(
+            needed,
+            f"a memory for {actions:,} actions with capacity {self.capacity:,} and keys of size {self.key_size:,} "
+            "(that of an observation, unless an encoder makes smaller ones), once it is full,",
+            lambda there: f"choose a capacity of up to {self.capacity * there // needed:,}, or smaller keys",
+            free,
+        )
 
     @property
     def nbytes(self) -> int:
@@ -68,12 +86,13 @@ class Store:
 
     def as_keys(self, keys: Any) -> Any:
         """Keys in the form that the other methods take."""
-        return as_floats(keys)
+        return as_floats("keys", keys)
 
-    def keys(self, action: int) -> Floats:
-        """A copy of one table's keys, [size, key_size]."""
-        keys = np.empty((int(self.tables.size[action]), self.key_size), np.float32)
-        get_keys(self.tables.keys, action, self.capacity, keys)
+    def keys(self, action: int, first: int = 0, end: int | None = None) -> Floats:
+        """A copy of one table's keys, [size, key_size], or of those from one slot to another."""
+        end = int(self.tables.size[action]) if end is None else end
+        keys = np.empty((end - first, self.key_size), np.float32)
+        get_keys(self.tables.keys, action, first, self.capacity, keys)
         return keys
 
     def numbers_of(self, action: int) -> dict[str, Doubles]:
@@ -81,31 +100,51 @@ class Store:
         return plain.named_numbers(self.strategy, self.tables, action)
 
     def read(self, queries: Any, *, touch: bool) -> Any | None:
-        """Q of every query in every table, [B, actions]; None if a query is not finite."""
+        """Q of every query in every table, [B, actions]; None if a query cannot be searched."""
         tables = self.tables
         values = np.empty((len(queries), len(tables.size)), np.float32)
         if touch and self.strategy.touches and self.compiled is not None:
-            finite = self.read_and_touch(
-                self.compiled,
-                tables.keys,
-                self.sketch,
-                tables.values,
-                tables.ranks,
-                tables.heap,
-                tables.place,
-                tables.columns,
-                tables.own,
-                tables.size,
-                tables.clock,
-                queries,
-                *self.reading,
-                values,
-            )
-            return values if finite else None
-        finite = self.plain_read(tables.keys, self.sketch, tables.values, tables.size, queries, *self.reading, values)
-        if finite and touch and self.strategy.touches:
+            try:
+                usable = self.read_and_touch(
+                    self.compiled,
+                    tables.keys,
+                    self.sketch,
+                    tables.values,
+                    tables.ranks,
+                    tables.heap,
+                    tables.place,
+                    tables.columns,
+                    tables.own,
+                    tables.size,
+                    tables.clock,
+                    queries,
+                    *self.reading,
+                    values,
+                )
+            finally:
+                self.check_numbers()
+            return values if usable else None
+        usable = self.plain_read(tables.keys, self.sketch, tables.values, tables.size, queries, *self.reading, values)
+        if usable and touch and self.strategy.touches:
             self.touch_all(queries)
-        return values if finite else None
+        return values if usable else None
+
+    def check_numbers(self) -> None:
+        """Raise InvalidInputError if rules have made a number NaN or infinite; it is set to 0."""
+        if not self.watched:
+            return
+        wrong = [name for action in range(len(self.tables.size)) for name in self.repair(action)]
+        if wrong:
+            raise InvalidInputError(
+                f"{self.strategy.name} made {wrong[0]} NaN or infinite; where it was, it is 0 now; check its rules"
+            )
+
+    def repair(self, action: int) -> Iterator[str]:
+        """Set numbers of a table that are not finite to 0; yield their names."""
+        for name, column in self.numbers_of(action).items():
+            if not all_finite(column):
+                column[~np.isfinite(column)] = 0
+                yield name
 
     def touch_all(self, queries: Any) -> None:
         """Tell a strategy in plain Python which entries of all tables each query reads."""
@@ -121,6 +160,7 @@ class Store:
 
     def find_neighbours(self, action: int, queries: Any, wanted: int) -> tuple[Ints, Floats]:
         """Slots and squared distances of the nearest entries of one table, each [B, wanted]."""
+        self.check_room_for(len(queries), wanted * 4)
         distances = np.empty((len(queries), wanted), np.float32)
         slots = np.empty((len(queries), wanted), np.int32)
         size = int(self.tables.size[action])
@@ -128,9 +168,18 @@ class Store:
             find_neighbours(self.tables.keys, self.sketch, action, size, self.capacity, queries, distances, slots)
         return slots, distances
 
+    def check_room_for(self, queries: int, numbers: int) -> None:
+        """Raise InvalidInputError unless there is room for the neighbours of a batch, so many numbers per query."""
+        checks.room(
+            4 * queries * numbers,
+            f"what is found for {queries:,} keys of size {self.key_size:,} with {self.reading.neighbours:,} neighbours",
+            lambda _: "hand over fewer keys at a time, or choose fewer neighbours",
+        )
+
     def look_up(self, actions: Longs, queries: Any, *, touch: bool) -> Neighbours:
         """The neighbours of each query in the table of its own action."""
         tables, wanted = self.tables, self.reading.neighbours
+        self.check_room_for(len(queries), wanted * (self.key_size + 4))
         near = Neighbours(
             np.zeros((len(queries), wanted), np.int32),
             np.zeros(len(queries), np.int64),
@@ -145,20 +194,28 @@ class Store:
 
     def touch(self, actions: Longs, slots: Ints, distances: Floats, found: Longs, *, rows: int) -> None:
         """Tell the strategy, if it wants to know, of entries that were looked up: `rows` rows for each query."""
-        if self.strategy.touches and self.compiled is not None:
-            self.touch_slots(self.compiled, self.tables, actions, slots, distances, found, rows)
-        elif self.strategy.touches:
-            plain.touch_rows(self.strategy, self.tables, actions, slots, distances, found, rows)
+        if not self.strategy.touches:
+            return
+        try:
+            if self.compiled is not None:
+                self.touch_slots(self.compiled, self.tables, actions, slots, distances, found, rows)
+            else:
+                plain.touch_rows(self.strategy, self.tables, actions, slots, distances, found, rows)
+        finally:
+            self.check_numbers()
 
     def write(self, action: int, keys: Any, values: Floats, states: States, episode_returns: Doubles) -> None:
         """Write states in order of time; `episode_returns` has one number for each or one for all."""
-        step, reading = self.step, self.reading
-        if self.compiled is not None:
-            self.write_states(self.compiled, self.tables, action, keys, values, states, episode_returns, step, reading)
-        else:
-            returns = np.broadcast_to(episode_returns, len(values)).tolist()
-            for key, value, state, whole in zip(keys, values.tolist(), states, returns, strict=True):
-                plain.write_one(self.strategy, self.tables, action, key, value, state, whole, step, reading)
+        step, reading, tables = self.step, self.reading, self.tables
+        try:
+            if self.compiled is not None:
+                self.write_states(self.compiled, tables, action, keys, values, states, episode_returns, step, reading)
+            else:
+                returns = np.broadcast_to(episode_returns, len(values)).tolist()
+                for key, value, state, whole in zip(keys, values.tolist(), states, returns, strict=True):
+                    plain.write_one(self.strategy, tables, action, key, value, state, whole, step, reading)
+        finally:
+            self.check_numbers()
         self.keep_sketch()
 
     def keep_sketch(self) -> None:
@@ -174,27 +231,22 @@ class Store:
         adjust(self.tables, actions, slots, keys, values)
         if type(self.strategy).adjusted is Strategy.adjusted:
             return
-        if self.compiled is not None:
-            self.note_adjusted(self.compiled, self.tables, actions, slots)
-            return
-        for action, slot in zip(actions.tolist(), slots.tolist(), strict=True):
-            self.strategy.adjusted(slot, float(self.tables.values[action, slot]), self.numbers_of(action))
+        try:
+            if self.compiled is not None:
+                self.note_adjusted(self.compiled, self.tables, actions, slots)
+            else:
+                for action, slot in zip(actions.tolist(), slots.tolist(), strict=True):
+                    self.strategy.adjusted(slot, float(self.tables.values[action, slot]), self.numbers_of(action))
+        finally:
+            self.check_numbers()
 
     def fill(self, tables: Tables, action: int, keys: Floats) -> None:
         """Lay out one table's keys in fresh tables, and build its hash index and heap."""
-        fill(tables, action, keys, self.compiled is not None and bool(self.strategy.order))
+        if not fill(tables, action, keys, self.compiled is not None and bool(self.strategy.order)):
+            raise InvalidInputError(f"the states of table {action} are not hashes: too many share a place in the index")
 
     def take(self, tables: Tables) -> None:
         """Use these tables from now on."""
         self.tables = tables
         self.sketch, self.sketched_at = sketch_of(tables), 0
         self.keep_sketch()
-
-
-def as_floats(numbers: Any) -> Floats:
-    """Any numbers, torch's too, as a writable, contiguous array of float32."""
-    if hasattr(numbers, "detach"):
-        numbers = numbers.detach().float().cpu().numpy()
-    with np.errstate(over="ignore"):  # what does not fit becomes infinite, and is refused as such
-        floats = np.ascontiguousarray(numbers, np.float32)
-    return floats if floats.flags.carray else floats.copy()

@@ -4,7 +4,9 @@ The number by which a strategy orders its entries stands in the ranks, and setti
 the heap is right at any time, whatever a rule does.
 
 Rules get pointers into the tables, which outlive every call of a kernel: counting references to arrays would take
-longer than what most rules do.
+longer than what most rules do. What a pointer leads to is as long as the table's own row, and which column it is is
+known when a rule is compiled, so an array that is made of it has the right length. Rules are compiled with bounds
+checks, and the heap is reached through `get_rank` and `set_rank` alone.
 """
 
 import operator
@@ -12,15 +14,18 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+import numpy as np
 from numba.core import cgutils, errors, types
 from numba.extending import make_attribute_wrapper, models, overload, register_model
 
-from engram.compiling import compiled
+from engram.compiling import compiled, settings
 from engram.memory.heap import sift
+from engram.memory.strategies.decisions import RefusedError
 from engram.memory.strategy_types import StrategyType, class_of
 from engram.memory.vectors import generated
 from engram.typing import Whole
 
+CHECKED = bool(settings.BOUNDSCHECK)  # numba does not check what is reached by a pointer
 carray: Any = numba.carray  # type: ignore[attr-defined]
 DOUBLES, INTS = types.CPointer(types.float64), types.CPointer(types.int32)
 MEMBERS = (
@@ -125,7 +130,9 @@ def _get_ordered(column: Any, slot: Any) -> Callable[..., Any] | None:
 @overload(operator.setitem, strict=False)
 def _set_ordered(column: Any, slot: Any, value: Any) -> Callable[..., Any] | None:
     if isinstance(column, OrderedType) and isinstance(slot, types.Integer):
-        return lambda column, slot, value: set_rank(column.heap, column.place, column.ranks, column.size, slot, value)
+        return lambda column, slot, value: set_rank(
+            column.heap, column.place, column.ranks, column.size, column.capacity, slot, value
+        )
     return None
 
 
@@ -138,14 +145,19 @@ def _len_ordered(column: Any) -> Callable[..., Any] | None:
 def get_rank(ranks: Any, size: int, slot: Whole) -> float:
     """The rank of an entry."""
     if not 0 <= slot < size:
-        raise IndexError("a strategy read the number of a slot that is not in use")
+        raise RefusedError("a strategy read the number of a slot that is not in use")
     return float(ranks[slot])
 
 
 @compiled
-def set_rank(heap: Any, place: Any, ranks: Any, size: int, slot: Whole, rank: float) -> None:
+def set_rank(heap: Any, place: Any, ranks: Any, size: int, capacity: int, slot: Whole, rank: float) -> None:
     """Give an entry a rank, and its place in the heap."""
     if not 0 <= slot < size:
-        raise IndexError("a strategy set the number of a slot that is not in use")
+        raise RefusedError("a strategy set the number of a slot that is not in use")
+    if not np.isfinite(rank):
+        raise RefusedError("a strategy set the number that orders its entries to NaN or infinity")
     ranks[slot] = rank
-    sift(heap, place, ranks, size, slot)
+    if CHECKED:
+        sift(carray(heap, capacity), carray(place, capacity), carray(ranks, capacity), size, slot)
+    else:
+        sift(heap, place, ranks, size, slot)

@@ -27,15 +27,11 @@ from numba.extending import (
 )
 
 from engram.errors import InvalidInputError
-from engram.memory.strategies.base import Strategy
 from engram.memory.strategies.code_digest import digest_of_class
-from engram.memory.strategies.compiled import RULES, CompiledStrategy
+from engram.memory.strategies.compiled import ASKED, FIXED, RULES, CompiledStrategy
 from engram.memory.strategies.decisions import RefusedError
 
 NEEDS: dict[Any, int] = {False: 0, "full": 1, True: 2}  # what kernels see of a need
-FLAGS = ("clusters", "touches")
-ASKED = ("needs_nearest", "needs_neighbours", "needs_estimate")
-LAYOUT = ("numbers", "table_numbers", "order", "constants")
 
 
 class StrategyType(types.Type):
@@ -56,10 +52,8 @@ def type_of_class(cls: type[CompiledStrategy]) -> StrategyType:
     """The type of a strategy's instances."""
     if cls in _types:
         return _types[cls]
-    if cls.decide is Strategy.decide and cls.when_full is Strategy.when_full:
-        raise InvalidInputError(f"{cls.name} must define when_full(write, numbers)")
     members = cls.fields_for_rules()
-    digest = digest_of_class(cls, RULES, (*LAYOUT, *FLAGS, *ASKED))
+    digest = digest_of_class(cls, RULES, FIXED)
     found = StrategyType(f"{cls.__module__}.{cls.__qualname__}:{digest}", members)
     _classes[found.identity] = cls
     for name in dir(cls):
@@ -67,6 +61,12 @@ def type_of_class(cls: type[CompiledStrategy]) -> StrategyType:
             _let_kernels_call(name)
     _types[cls] = found
     return found
+
+
+def notice_changes(cls: type[CompiledStrategy]) -> None:
+    """Forget the type of a class that was changed since, so that the next kernels are compiled for what it is now."""
+    if cls in _types and not _types[cls].identity.endswith(digest_of_class(cls, RULES, FIXED)):
+        del _types[cls]
 
 
 def class_of(strategy: StrategyType) -> type[CompiledStrategy]:
@@ -188,6 +188,8 @@ class Kernel:
         try:
             return self.entry(*args)
         except (RefusedError, IndexError) as error:
+            if isinstance(error, IndexError) and not _may_be_wrong(args[0]):
+                raise
             raise InvalidInputError(f"{args[0].name}: {error}") from None
 
     def compile(self, args: tuple[Any, ...]) -> Callable[..., Any]:
@@ -204,6 +206,11 @@ class Kernel:
                 f"{_reason(error)}"
             ) from error
         return entry
+
+
+def _may_be_wrong(first: Any) -> bool:
+    """Whether a kernel that was called with this has the rules of a user, which may use slots that do not exist."""
+    return isinstance(first, CompiledStrategy) and not first.is_built_in
 
 
 def _reason(error: errors.NumbaError) -> str:

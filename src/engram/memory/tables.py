@@ -1,5 +1,6 @@
 """The arrays that hold all tables of a memory, and how an entry is stored, merged and updated."""
 
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -9,8 +10,12 @@ from engram.memory import hash_index
 from engram.memory.hash_index import buckets_for
 from engram.memory.heap import sift
 from engram.memory.keys import blend, get_key, put_key
-from engram.memory.sketch import Sketch, encode, new_axes, new_codes
+from engram.memory.sketch import Sketch, axes_shape, codes_shape, encode
 from engram.typing import Array, Doubles, Floats, Ints, Longs, States, Whole
+
+MOST_ENTRIES = 2**30  # of a table: slots are int32
+MOST_PROBES = 32  # of the hash index per entry, on average; states that are hashes take three
+FEWEST = 1024  # entries that are always worth the time
 
 
 class Tables(NamedTuple):
@@ -33,27 +38,39 @@ class Tables(NamedTuple):
     own: Doubles  # [actions, table numbers], numbers that a strategy keeps per table
 
 
-def new_tables(
+def layout_of(
     actions: int, capacity: int, dims: int, *, companions: int = 0, columns: int = 0, table_numbers: int = 0
-) -> Tables:
+) -> dict[str, tuple[tuple[int, ...], type[np.generic]]]:
+    """Shape and type of every array of tables."""
+    return {
+        "keys": ((actions * capacity * dims,), np.float32),
+        "codes": (codes_shape(actions, capacity, dims), np.int8),
+        "axes": (axes_shape(capacity, dims), np.float32),
+        "values": ((actions, capacity), np.float32),
+        "states": ((actions, capacity), np.uint64),
+        "buckets": ((actions, buckets_for(capacity)), np.int32),
+        "ranks": ((actions, capacity), np.float64),
+        "heap": ((actions, capacity), np.int32),
+        "place": ((actions, capacity), np.int32),
+        "size": ((actions,), np.int64),
+        "writes": ((actions,), np.int64),
+        "clock": ((1,), np.int64),
+        "companions": ((actions, capacity, companions), np.float32),
+        "columns": ((actions, columns, capacity), np.float64),
+        "own": ((actions, table_numbers), np.float64),
+    }
+
+
+def bytes_of(actions: int, capacity: int, dims: int, **numbers: int) -> int:
+    """The bytes of tables when they are full."""
+    layout = layout_of(actions, capacity, dims, **numbers)
+    return sum(prod(shape) * np.dtype(kind).itemsize for shape, kind in layout.values())
+
+
+def new_tables(actions: int, capacity: int, dims: int, **numbers: int) -> Tables:
     """Empty tables. The system gives pages to large arrays only when they are written to."""
-    return Tables(
-        keys=np.zeros(actions * capacity * dims, np.float32),
-        codes=new_codes(actions, capacity, dims),
-        axes=new_axes(capacity, dims),
-        values=np.zeros((actions, capacity), np.float32),
-        states=np.zeros((actions, capacity), np.uint64),
-        buckets=np.zeros((actions, buckets_for(capacity)), np.int32),
-        ranks=np.zeros((actions, capacity), np.float64),
-        heap=np.zeros((actions, capacity), np.int32),
-        place=np.zeros((actions, capacity), np.int32),
-        size=np.zeros(actions, np.int64),
-        writes=np.zeros(actions, np.int64),
-        clock=np.zeros(1, np.int64),
-        companions=np.zeros((actions, capacity, companions), np.float32),
-        columns=np.zeros((actions, columns, capacity), np.float64),
-        own=np.zeros((actions, table_numbers), np.float64),
-    )
+    layout = layout_of(actions, capacity, dims, **numbers)
+    return Tables(**{name: np.zeros(shape, kind) for name, (shape, kind) in layout.items()})
 
 
 def sketch_of(tables: Tables) -> Sketch:
@@ -75,7 +92,7 @@ def store(tables: Tables, table: int, slot: Whole, key: Floats, value: float, st
     """Put a state into a slot: the next free one, or one whose entry is replaced."""
     states = tables.states[table]
     if slot < tables.size[table]:
-        hash_index.remove(tables.buckets[table], states, slot)
+        hash_index.remove(tables.buckets[table], states, tables.size[table], slot)
     else:
         tables.size[table] += 1
     states[slot] = state
@@ -111,13 +128,20 @@ def update(tables: Tables, table: int, slot: Whole, key: Floats, value: float, s
 
 
 @compiled
-def fill(tables: Tables, table: int, keys: Floats, ordered: bool) -> None:
-    """Lay out the keys of entries whose states and ranks are in place, and build their hash index and heap."""
+def fill(tables: Tables, table: int, keys: Floats, ordered: bool) -> bool:
+    """Lay out the keys of entries whose states and ranks are in place, and build their hash index and heap.
+
+    Return False, with that left unfinished, if the states were chosen such that building the index would take too long.
+    """
+    probes: Whole = 0
     for slot in range(len(keys)):
         put(tables, table, slot, keys[slot])
-        hash_index.insert(tables.buckets[table], tables.states[table], slot)
+        probes += hash_index.insert(tables.buckets[table], tables.states[table], slot)
+        if probes > MOST_PROBES * (slot + FEWEST):
+            return False
         if ordered:
             add_to_heap(tables, table, slot)
+    return True
 
 
 @compiled

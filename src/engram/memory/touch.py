@@ -3,8 +3,9 @@
 import numpy as np
 
 from engram.compiling import compiled
+from engram.memory.arguments import all_usable
 from engram.memory.description import numbers_of
-from engram.memory.read import Reading, all_finite, weighted_mean
+from engram.memory.read import Reading, weighted_mean
 from engram.memory.search import search_table
 from engram.memory.sketch import Sketch
 from engram.memory.strategies.base import Touch
@@ -35,7 +36,7 @@ def read_and_touch(
     out: Floats,  # [B, actions]
 ) -> bool:
     """As `read`, and the strategy is told of every entry that is read: one tick of the clock per query."""
-    if not all_finite(queries):
+    if not all_usable(queries):
         return False
     reading = Reading(neighbours, delta, inverse, exact)
     actions, capacity = values.shape

@@ -12,6 +12,8 @@ from llvmlite import ir
 from numba import extending
 from numba.core import cgutils, types
 
+from engram.compiling import settings
+
 WIDTH = 16  # lanes
 
 _FLOATS = ir.VectorType(ir.FloatType(), WIDTH)
@@ -67,6 +69,15 @@ def _length(context: Any, builder: ir.IRBuilder, kind: Any, value: ir.Value) -> 
     return cgutils.unpack_tuple(builder, context.make_array(kind)(context, builder, value).shape)[0]
 
 
+def _check(context: Any, builder: ir.IRBuilder, start: ir.Value, count: ir.Value, length: ir.Value) -> None:
+    """Where numba checks bounds, check that `count` numbers from `start` on are among the first `length`."""
+    if settings.BOUNDSCHECK:
+        before = builder.icmp_signed("<", start, ir.Constant(start.type, 0))
+        beyond = builder.icmp_signed(">", builder.add(start, count), length)
+        with builder.if_then(builder.or_(before, beyond), likely=False):
+            context.call_conv.return_user_exc(builder, IndexError, ("a key is out of bounds",))
+
+
 @generated
 def squared_distance_of_halves(typing: Any, halves: Any, start: Any, query: Any) -> Any:
     """d² of a query to the key of which `halves` [from start on] has the upper 16 bits of each number.
@@ -78,6 +89,7 @@ def squared_distance_of_halves(typing: Any, halves: Any, start: Any, query: Any)
         upper = _data(context, builder, signature.args[0], args[0])
         wanted = _data(context, builder, signature.args[2], args[2])
         count = _length(context, builder, signature.args[2], args[2])
+        _check(context, builder, args[1], count, _length(context, builder, signature.args[0], args[0]))
         sixteen = ir.Constant(_WORDS, [16] * WIDTH)
 
         def difference(i: ir.Value) -> ir.Value:
@@ -101,6 +113,8 @@ def squared_distance_of_both(typing: Any, halves: Any, upper: Any, lower: Any, q
         stored = _data(context, builder, signature.args[0], args[0])
         wanted = _data(context, builder, signature.args[3], args[3])
         count = _length(context, builder, signature.args[3], args[3])
+        for start in args[1:3]:
+            _check(context, builder, start, count, _length(context, builder, signature.args[0], args[0]))
         sixteen = ir.Constant(_WORDS, [16] * WIDTH)
 
         def difference(i: ir.Value) -> ir.Value:
@@ -116,7 +130,7 @@ def squared_distance_of_both(typing: Any, halves: Any, upper: Any, lower: Any, q
 
 @generated
 def prefetch(typing: Any, halves: Any, start: Any, count: Any) -> Any:
-    """Prefetch `count` numbers from `start` on into the cache."""
+    """Prefetch `count` numbers from `start` on into the cache, which reads nothing: any address will do."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
         data = _data(context, builder, signature.args[0], args[0])

@@ -21,7 +21,6 @@ CHUNK = 512  # entries whose upper halves are compared before whole keys
 AHEAD = 16  # keys that are prefetched
 COLUMNS = 64  # number of columns of a tile whose minima are compared first
 ROUNDED = 2.0**-8  # largest relative error of the upper half of a number
-HUGE = 1e37  # beyond which a rounded number may be infinite
 SLACK = 2.0**-14  # relative allowance for rounding in sums of float32
 
 
@@ -131,7 +130,7 @@ def look_at(
     for some in range(0, len(listed), CHUNK):
         chunk = listed[some : some + CHUNK]
         kept = len(chunk)
-        if found == wanted and norm < HUGE:
+        if found == wanted:
             far = np.float32(reach_of_halves(norm, np.float64(distances[wanted - 1])))
             kept = keep_within(halves, start * dims, query, far, chunk, room)
         for i in range(kept):
@@ -197,7 +196,7 @@ def search_wide(
                     tile[listed[i]] = np.float32(np.nan)  # within no bound: done
             else:
                 within = np.float32(np.inf)
-                if sketched and found == wanted and norm < HUGE:
+                if sketched and found == wanted:
                     within = np.float32(reach(axes, np.float64(distances[wanted - 1]), SLACK))
                 count = list_within(tile, within, listed)
             found = look_at(halves, start, first, query, norm, listed[:count], distances, slots, found)

@@ -108,7 +108,7 @@ def write_states(
     slots = np.empty(reading.neighbours, np.int32)
     for t in range(len(keys)):
         tables.clock[0] += 1
-        match = find_match(strategy, tables, table, states[t])
+        match = find_match(tables, table, states[t])
         updated = is_updated(strategy, tables, table, match)
         wanted = count_wanted(strategy, updated, is_full(tables, table), reading.neighbours)
         found = find_nearest(strategy, tables, table, keys[t], wanted, slots, distances)

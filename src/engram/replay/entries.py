@@ -78,6 +78,8 @@ class Entries:
             right = state[name].shape == (size,) and state[name].dtype == column.dtype
             require(right, f"{name} are {column.dtype}, one for each entry")
         require(size <= min(self.capacity, count), "no more entries are stored than were added")
+        stored = not size or state["numbers"][0] >= self._observations.oldest
+        require(bool(stored), "the observations of every entry are stored")
         self._count = count
         self._first = self._count - size
         places = np.arange(self._first, self._count) % self.capacity

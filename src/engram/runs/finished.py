@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def check_agreement(run: Run, result: Mapping[str, Any], log: bytes, folder: Pat
 
 
 def _facts_of_log(log: bytes, folder: Path) -> dict[str, Any]:
-    entries = list(parse(log, folder / "progress.jsonl"))
+    entries = list(parse(BytesIO(log), folder / "progress.jsonl"))
     scores = [mean_of(entry["returns"]) for entry in entries if entry["event"] == "evaluation"]
     return {"score": score_of(scores), "evaluations": len(scores), "episodes": len(entries) - len(scores)}
 

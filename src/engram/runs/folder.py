@@ -26,6 +26,7 @@ from engram.files.disk import (
     ASIDE,
     is_file,
     is_folder,
+    keep_aside,
     list_files,
     move_aside,
     read_file,
@@ -38,7 +39,7 @@ from engram.files.file_names import TRACEBACK, check_file_name
 from engram.files.lock import FolderLock
 from engram.runs.checkpoints import Checkpoints
 from engram.runs.finished import check_agreement, is_result, result_of
-from engram.runs.log import ProgressLog, parse
+from engram.runs.log import ProgressLog, read_log
 from engram.runs.restoring import REMEDY, restore
 from engram.runs.run import Run, run_from_json
 from engram.runs.safe_points import SafePoints
@@ -152,7 +153,7 @@ class RunFolder:
 
     def entries(self) -> Iterator[dict[str, Any]]:
         """The episodes and evaluations logged so far, in order of time."""
-        return parse(read_file(self.progress_file), self.progress_file)
+        return read_log(self.progress_file)
 
     def evaluations(self) -> Iterator[dict[str, Any]]:
         """The evaluations logged so far, in order of time."""
@@ -246,7 +247,7 @@ class RunFolder:
                 log.open(position)
 
                 def save() -> None:
-                    checkpoints.save(agent.steps, agent.state_dict(), log.position())
+                    checkpoints.save(agent.steps, agent.state_in_pieces(), log.position())
 
                 with safe.recording(save, None if position is None else agent.steps):
                     for event in run.events(agent, evaluated=log.evaluated, evaluating=safe.evaluating):
@@ -286,9 +287,9 @@ class RunFolder:
             self.claim(run)
             self._tidy_up()
             if self.result is None:
-                log = ProgressLog(self.progress_file).content()
-                if not files[self.progress_file.name].startswith(log):
-                    move_aside(self.path, [self.progress_file])
+                log = self.progress_file
+                if is_file(log) and not files[log.name].startswith(read_file(log)):
+                    keep_aside(log)
                 for name in PRODUCTS[1:]:
                     if name in files:
                         write_atomically(self.path / name, files[name])

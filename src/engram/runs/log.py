@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -12,11 +13,20 @@ from xxhash import xxh3_128
 
 from engram.checks import MOST_STEPS
 from engram.errors import StorageError, UnusableRunError
-from engram.files.disk import is_file, open_in_place, read_file, storage_errors, sync_folder
+from engram.files.disk import (
+    is_file,
+    keep_aside,
+    open_in_place,
+    open_to_read,
+    storage_errors,
+    sync_folder,
+    write_atomically,
+)
 from engram.training.events import EpisodeEnd, Evaluation, Event, mean_of
 
 LARGEST = sys.float_info.max  # of a number; neither NaN nor infinity is below it
 BUFFERED_BYTES = 2**20  # of lines that wait for the next checkpoint
+LONGEST_LINE = 2**26  # bytes: an evaluation of a million episodes
 
 
 class ProgressLog:
@@ -35,14 +45,42 @@ class ProgressLog:
         self.scores: list[float] = []  # means of the evaluations so far
         self.evaluated = 0  # steps taken at the latest of them
 
-    def content(self) -> bytes:
-        """What the file holds; nothing if there is none."""
-        return read_file(self.path) if is_file(self.path) else b""
+    def is_empty(self) -> bool:
+        """Whether there is no log yet, or nothing in it."""
+        return not is_file(self.path) or self.path.lstat().st_size == 0
 
     def holds(self, position: dict[str, Any]) -> bool:
         """Whether the first bytes of the file are those that the position was taken of."""
-        content = self.content()[: position["bytes"]]
-        return bool(len(content) == position["bytes"] and xxh3_128(content).hexdigest() == position["digest"])
+        if not is_file(self.path):
+            return bool(position["bytes"] == 0)
+        digest, left = xxh3_128(), position["bytes"]
+        with storage_errors("read", self.path), open_to_read(self.path) as file:
+            while chunk := file.read(min(left, BUFFERED_BYTES)):
+                digest.update(chunk)
+                left -= len(chunk)
+        return bool(left == 0 and digest.hexdigest() == position["digest"])
+
+    def goes_on_after(self, position: dict[str, Any]) -> bool:
+        """Whether there is nothing after a position but lines of the log, of which the last may be incomplete."""
+        if not is_file(self.path):
+            return True
+        with storage_errors("read", self.path), open_to_read(self.path) as file:
+            file.seek(position["bytes"])
+            try:
+                for line in _lines(file, self.path):
+                    if line.endswith(b"\n"):
+                        _entry(line, "a line", self.path)
+            except UnusableRunError:
+                return False
+        return True
+
+    def rewrite(self, position: dict[str, Any]) -> Path:
+        """Keep the file as it is in a folder beside it, and put one in its place that ends at a position."""
+        with storage_errors("read", self.path), open_to_read(self.path) as file:
+            content = file.read(position["bytes"])
+        aside = keep_aside(self.path)
+        write_atomically(self.path, content)
+        return aside
 
     def open(self, position: dict[str, Any] | None) -> None:
         """Truncate the file to a position, or to nothing, and append from there."""
@@ -54,7 +92,7 @@ class ProgressLog:
             sync_folder(self.path.parent)  # or a power cut might leave a checkpoint without its log
         self._digest.update(content)
         self._bytes = len(content)
-        for entry in parse(content, self.path):
+        for entry in parse(BytesIO(content), self.path):
             if entry["event"] == "evaluation":
                 self.scores.append(mean_of(entry["returns"]))
                 self.evaluated = entry["step"]
@@ -115,17 +153,34 @@ class ProgressLog:
         self._waiting.clear()
 
 
-def parse(content: bytes, path: Path) -> Iterator[dict[str, Any]]:
+def read_log(path: Path) -> Iterator[dict[str, Any]]:
     """The entries of a log, in order; raise `UnusableRunError` at the first line that is none."""
-    for number, line in enumerate(content.splitlines(), start=1):
-        try:
-            entry = json.loads(line)
-            whole = _is_entry(entry)
-        except (ValueError, KeyError, TypeError, RecursionError):
-            whole = False
-        if not whole:
-            raise UnusableRunError(f"line {number} of {path} is not an episode or an evaluation: {line[:80]!r}")
-        yield entry
+    with storage_errors("read", path), open_to_read(path) as file:
+        yield from parse(file, path)
+
+
+def parse(file: IO[bytes], path: Path) -> Iterator[dict[str, Any]]:
+    """The entries of a log that is open."""
+    for number, line in enumerate(_lines(file, path), start=1):
+        yield _entry(line, f"line {number}", path)
+
+
+def _lines(file: IO[bytes], path: Path) -> Iterator[bytes]:
+    """The lines of a file, none of which is so long that it cannot be one of a log."""
+    while line := file.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE:
+            raise UnusableRunError(f"{path} has a line of more than {LONGEST_LINE:,} bytes, so it is not a log")
+        yield line
+
+
+def _entry(line: bytes, where: str, path: Path) -> dict[str, Any]:
+    try:
+        entry: dict[str, Any] = json.loads(line)
+        if _is_entry(entry):
+            return entry
+    except (ValueError, KeyError, TypeError, RecursionError):
+        pass
+    raise UnusableRunError(f"{where} of {path} is not an episode or an evaluation: {line[:80]!r}")
 
 
 def _is_entry(entry: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from engram.agents import Agent
 from engram.agents.common.model_file import MALFORMED
 from engram.errors import EngramError, NewerFormatError, StorageError, UnusableRunError
-from engram.files.disk import move_aside, write_atomically
+from engram.files.disk import move_aside
 from engram.runs.checkpoints import Checkpoint, Checkpoints
 from engram.runs.log import ProgressLog
 from engram.runs.versions import changed_versions
@@ -46,7 +46,8 @@ def restore(
             refused.append(f"cannot go on from {path.name}: {error}")
             tell(f"{refused[-1]}; trying the checkpoint before it")
             continue
-        _set_later_aside(path, checkpoints, log, tell)
+        for aside in _set_aside(path, checkpoints, log, checkpoint.log):
+            tell(f"what could not be used is now in {aside}")
         if (change := changed_versions(checkpoint.versions, checkpoints.versions)) is not None:
             tell(f"the checkpoint was written with {change}: results may differ in their last bits from here on")
         tell(f"going on from step {checkpoint.step:,}")
@@ -63,17 +64,15 @@ def _load(path: Path, checkpoints: Checkpoints, log: ProgressLog) -> Checkpoint:
     return checkpoint
 
 
-def _set_later_aside(used: Path, checkpoints: Checkpoints, log: ProgressLog, tell: Callable[[str], object]) -> None:
-    """Move the checkpoints after the one that is used aside, with a copy of the log, which is about to be cut."""
-    content = log.content()
-    aside = checkpoints.set_aside_after(used)
-    if aside is not None:
-        write_atomically(aside / log.path.name, content)
-        tell(f"the checkpoints after it are now in {aside}, with the log as it was")
+def _set_aside(used: Path, checkpoints: Checkpoints, log: ProgressLog, position: dict[str, Any]) -> list[Path]:
+    """Move the checkpoints after the one that is used aside, and a log that does not fit it; return where to."""
+    later = checkpoints.set_aside_after(used)
+    spoilt = later is not None or not log.goes_on_after(position)
+    return [*([later] if later else []), *([log.rewrite(position)] if spoilt and not log.is_empty() else [])]
 
 
 def _keep_log(log: ProgressLog, tell: Callable[[str], object]) -> None:
     """Move a log aside of which there is no checkpoint: the run begins with its first step, and a log of its own."""
-    if log.content():
+    if not log.is_empty():
         aside = move_aside(log.path.parent, [log.path])
         tell(f"there is no checkpoint, so the run starts from its first step; the log as it was is now in {aside}")

@@ -5,11 +5,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from engram.envs.make import Env
-from engram.envs.observed import COMPILED, all_usable, as_array, as_numbers, check_usable, is_usable
+from engram.envs.observed import as_array, as_numbers, is_usable, refuse
 from engram.errors import EngramError, FaultyEnvironmentError
 from engram.typing import Array
 
-LARGEST_REWARD = 1e30  # up or down: float32 can hold the sum of any episode of such rewards
+LARGEST_REWARD = 1e15  # up or down: float32 can hold sums of such rewards, and the squares of those
 RESET = "reset() must return an observation and a dict"
 STEP = "step() must return an observation, a reward, terminated, truncated and a dict"
 OLD = " (four values are the interface of gym before 0.26; gymnasium's has terminated and truncated instead of done)"
@@ -27,7 +27,6 @@ class CheckedEnv:
     def __init__(self, env: Env) -> None:
         self._env = env
         self._shape, self._dtype = tuple(env.observation_space.shape or ()), np.dtype(env.observation_space.dtype)
-        self._fast = self._dtype in COMPILED and len(self._shape) == 1  # which the kernel takes as it is
 
     def reset(self, seed: int, step: int = 0) -> Array:
         """Begin a game; its first observation."""
@@ -54,14 +53,13 @@ class CheckedEnv:
         return self._observation(observation, step), reward, terminated, truncated, life_lost
 
     def _observation(self, observation: Any, step: int) -> Array:
-        """An observation as a finite array of the expected shape and dtype."""
+        """An observation as a finite array of the expected shape and dtype, in order and writable."""
         array: Array = observation
         if not isinstance(array, np.ndarray) or array.dtype != self._dtype or array.shape != self._shape:
             array = self._fitted(observation, step)
-        fast = self._fast and array.flags.c_contiguous
-        if not (all_usable(array) if fast else is_usable(array)):
-            check_usable(array, _who(step))
-        return array
+        if not is_usable(array):
+            refuse(array, _who(step))
+        return array if array.flags.carray else array.copy()
 
     def _fitted(self, observation: Any, step: int) -> Array:
         """The observation in the dtype of its space, if it has the right shape and its numbers can be held there."""

@@ -15,6 +15,11 @@ from engram.memory.strategies import (
     STRATEGIES,
     CompiledStrategy,
     Decision,
+    DynamicKMeans,
+    FadingKMeans,
+    KMeans,
+    LeastRecentlyUsed,
+    MaximiseSurprise,
     Numbers,
     Strategy,
     Touch,
@@ -24,6 +29,8 @@ from engram.memory.strategies import (
     get_strategy,
     replace,
 )
+from engram.memory.tables import MOST_ENTRIES
+from engram.memory.validity import MOST_TICKS
 from tests.memory.oracle import ProtocolTable
 from tests.memory.samples import BestEpisodes, Everything, plain_twin
 from tests.memory.strategies.test_built_in import ACTIONS, Operation, streams
@@ -286,3 +293,195 @@ def test_what_an_optimiser_changes_is_told() -> None:
         memory.adjust([0], [1], [[4.0]], [5.5])
         assert memory.entries(0)["score"].tolist() == [1.0, -5.5]
         memory.check_valid()
+
+
+@dataclass(frozen=True)
+class Spoiling(CompiledStrategy):
+    """Sets a number to NaN or infinity at the moment that it is told to."""
+
+    moment: int = 0
+    number: int = 0
+    value: float = float("nan")
+
+    numbers = ("first", "second")
+    table_numbers = ("own",)
+    order = "first"
+
+    def when_full(self, write: Write, numbers: Numbers) -> Decision:
+        return blend(0, 0.5) if self.moment == 2 else replace(0)
+
+    def spoil(self, moment: int, slot: int, numbers: Numbers) -> None:
+        if moment == self.moment:
+            if self.number == 0:
+                numbers["first"][slot] = self.value
+            elif self.number == 1:
+                numbers["second"][slot] = self.value
+            else:
+                numbers["own"][0] = self.value
+
+    def stored(self, slot: int, write: Write, numbers: Numbers) -> None:
+        self.spoil(0, slot, numbers)
+
+    def met_again(self, slot: int, write: Write, numbers: Numbers) -> None:
+        self.spoil(1, slot, numbers)
+
+    def blended(self, slot: int, write: Write, numbers: Numbers) -> None:
+        self.spoil(2, slot, numbers)
+
+    def touched(self, touch: Touch, numbers: Numbers) -> None:
+        self.spoil(3, touch.slots[0], numbers)
+
+    def adjusted(self, slot: int, value: float, numbers: Numbers) -> None:
+        self.spoil(4, slot, numbers)
+
+
+def use(memory: EpisodicMemory) -> None:
+    """Let every rule be called."""
+    for key in (0.0, 0.0, 1.0, 2.0):
+        memory.write(0, [[key]], [key])
+    memory.read([[0.0]], touch=True)
+    memory.adjust([0], [1], [[4.0]], [5.0])
+
+
+@pytest.mark.parametrize("twin", [False, True], ids=["compiled", "plain"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize("moment", range(5))
+def test_a_number_that_is_not_finite_is_refused_where_it_is_set(
+    moment: int, number: int, value: float, twin: bool
+) -> None:
+    strategy = Spoiling(moment, number, value)
+    memory = EpisodicMemory(actions=1, key_size=1, capacity=2, strategy=plain_twin(strategy) if twin else strategy)
+    with pytest.raises(
+        InvalidInputError, match=r"Spoiling.* (NaN or infinity|made (first|second|own) NaN or infinite)"
+    ):
+        use(memory)
+    memory.check_valid()
+    memory.load_state_dict(memory.state_dict())
+
+
+class WithoutNearest(KMeans):
+    needs_nearest = False  # type: ignore[assignment]
+
+
+class WithoutEstimate(MaximiseSurprise):
+    needs_estimate = False
+
+
+class WithoutOrder(LeastRecentlyUsed):
+    order = ""
+
+
+class Disordered(DynamicKMeans):
+    numbers = ("rank", "other")  # type: ignore[assignment]
+    order = ""
+
+
+class WithoutNeighbours(Strategy):
+    def when_full(self, write: Write, numbers: Numbers) -> Decision:
+        return self.choose(write)
+
+    def choose(self, write: Write) -> Decision:
+        return replace(write.neighbours.slots[0])
+
+
+@pytest.mark.parametrize(
+    ("strategy", "message"),
+    [
+        (WithoutNearest(), r"WithoutNearest uses write.nearest, .*; set needs_nearest in the class"),
+        (WithoutEstimate(), r"WithoutEstimate uses write.estimate, .*; set needs_estimate in the class"),
+        (WithoutOrder(), r"WithoutOrder uses write.lowest, .*; set order in the class"),
+        (Disordered(), r"Disordered uses write.lowest, .*; set order in the class"),
+        (plain_twin(WithoutNearest()), r"WithoutNearest uses write.nearest"),
+        (WithoutNeighbours(), r"WithoutNeighbours uses write.neighbours, .*; set needs_neighbours in the class"),
+    ],
+    ids=repr,
+)
+def test_a_rule_that_uses_what_was_not_asked_for_is_refused(strategy: Strategy, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        memory_of(strategy, 3, 1)
+
+
+@dataclass(frozen=True)
+class NearestFirst(LeastRecentlyUsed):
+    """LRU that asks for the nearest entry, by a field of its dataclass, and replaces that one."""
+
+    needs_nearest: bool = True  # type: ignore[misc]
+
+    def when_full(self, write: Write, numbers: Numbers) -> Decision:
+        return replace(write.nearest)
+
+
+@pytest.mark.parametrize("twin", [False, True], ids=["compiled", "plain"])
+def test_needs_and_rules_of_a_subclass_are_its_own(twin: bool) -> None:
+    strategy: Strategy = plain_twin(NearestFirst()) if twin else NearestFirst()
+    memory = EpisodicMemory(actions=1, key_size=1, capacity=3, strategy=strategy)
+    memory.write(0, [[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    memory.write(0, [[1.9], [1.95]], [8.0, 9.0])
+    assert memory.entries(0)["values"].tolist() == [0, 1, 9]
+    memory.check_valid()
+
+
+@dataclass(frozen=True)
+class Quiet(LeastRecentlyUsed):
+    touches: bool = True  # type: ignore[misc]
+
+
+def test_a_need_that_an_instance_has_and_its_class_has_not_is_refused_if_it_is_compiled() -> None:
+    message = r"touches must be the same for all instances .* \(True\), got False"
+    with pytest.raises(InvalidInputError, match=message):
+        memory_of(Quiet(touches=False), 3, 1)
+
+
+class Changing(LeastRecentlyUsed):
+    def when_full(self, write: Write, numbers: Numbers) -> Decision:
+        return discard()
+
+
+def test_a_rule_that_is_exchanged_after_it_was_compiled_is_noticed() -> None:
+    def when_full(self: Any, write: Write, numbers: Numbers) -> Decision:
+        return replace(1)
+
+    memory = EpisodicMemory(actions=1, key_size=1, capacity=2, strategy=Changing())
+    memory.write(0, [[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    assert memory.entries(0)["values"].tolist() == [0, 1]
+    Changing.when_full = when_full  # type: ignore[method-assign]
+    memory = EpisodicMemory(actions=1, key_size=1, capacity=2, strategy=Changing())
+    memory.write(0, [[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    assert memory.entries(0)["values"].tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        *(
+            (lambda v=v: DynamicKMeans(decay=v), "decay must be a number from 0 to")
+            for v in (None, "1", True, -1, 1e308)
+        ),
+        *((lambda v=v: DynamicKMeans(decay=v), "decay must be a number from 0 to") for v in (np.nan, 10**400, 1j)),
+        *(
+            (lambda v=v: FadingKMeans(lifetime=v), "lifetime must be a number above 1")
+            for v in (None, "9", True, 1, 1e10)
+        ),
+        *(
+            (lambda v=v: FadingKMeans(lifetime=v), "lifetime must be a number above 1")
+            for v in (np.nan, np.inf, 10**400)
+        ),
+        *((lambda v=v: Spoiling(moment=v), "Spoiling: moment must be") for v in (None, "1", True, 0.5, 2**63)),
+        *((lambda v=v: Spoiling(value=v), "Spoiling: value must be a number") for v in (None, "1", True, 10**400)),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(make: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        memory_of(make(), 3, 1)
+
+
+@pytest.mark.parametrize("decay", [1e6, 1e-6, 0.123457, 999_999.999_999])
+def test_ranks_stay_finite_and_whole_at_the_ends_of_what_is_allowed(decay: float) -> None:
+    strategy = DynamicKMeans(decay)
+    memory = EpisodicMemory(actions=1, key_size=1, capacity=3, strategy=strategy)
+    rng = np.random.default_rng(0)
+    memory.write(0, rng.standard_normal((500, 1)), rng.standard_normal(500))
+    memory.check_valid()
+    highest = MOST_ENTRIES * strategy.q * MOST_TICKS + strategy.p * MOST_TICKS
+    assert np.isfinite(highest)

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
+from functools import wraps
 from pathlib import Path
 from threading import RLock
 from typing import Any, ClassVar, Self
@@ -12,7 +13,7 @@ import numpy as np
 from engram import checks
 from engram.agents.common.config import AgentConfig
 from engram.agents.common.model_file import MALFORMED, Model, as_path, read_model, write_model
-from engram.agents.common.saved import check_part, load_part, part_state
+from engram.agents.common.saved import check_part, load_part, part_in_pieces, part_state
 from engram.agents.common.settings import signature_of
 from engram.envs import Env, EnvLike, EnvSource
 from engram.envs.fingerprint import fingerprint
@@ -27,6 +28,20 @@ from engram.sources import is_ours, source_digest
 from engram.training.events import Event
 from engram.training.loop import LoopState, check_action, play, replay_game
 from engram.typing import Array, Floats
+
+AT_THE_DOOR = {"q_values", "distances"}  # methods of every agent that users hand observations to
+
+
+def checked(method: Callable[[Any, Array], Floats]) -> Callable[[Any, Any], Floats]:
+    """The same method for anything that a user may hand over: it gets checked arrays only, one thread at a time."""
+
+    @wraps(method)
+    def at_the_door(agent: Any, observations: Any) -> Floats:
+        batch = agent.batch(observations)
+        with agent.lock:
+            return method(agent, batch)
+
+    return at_the_door
 
 
 class Agent(ABC):
@@ -58,6 +73,8 @@ class Agent(ABC):
         cls.name = vars(cls).get("name", cls.__name__)
         cls.label = vars(cls).get("label", cls.name)
         cls.__signature__ = signature_of(cls.Config)  # type: ignore[attr-defined]
+        for name in AT_THE_DOOR & set(vars(cls)):
+            setattr(cls, name, checked(vars(cls)[name]))
 
     def _begin(self, env: EnvLike, config: AgentConfig) -> None:
         """Initialise the agent with a config."""
@@ -130,7 +147,10 @@ class Agent(ABC):
 
     @abstractmethod
     def q_values(self, observations: Array) -> Floats:
-        """Q of every action for a batch of observations, [B, …] → [B, actions]; changes nothing."""
+        """Q of every action for a batch of observations, [B, …] → [B, actions]; changes nothing.
+
+        Whatever a user hands over was checked: an algorithm gets an array of the environment's shape and dtype.
+        """
 
     def distances(self, observations: Array) -> Floats:
         """Squared distances to the nearest remembered states, [B, …] → [B, actions]; only agents with a memory."""
@@ -226,11 +246,12 @@ class Agent(ABC):
         in training, with a generator of its own.
         """
         self._env_moved |= self.source.shared  # whoever predicts may also have stepped the environment
-        given = as_array(observation, "observation")
+        given = as_array(observation, "observations")
         single = given.shape == self.spaces.observation_shape
         batch = self.batch(given[None] if single else given)
+        evaluate: Any = type(self).q_values  # without the check at its door, which the batch has passed
         with self.lock:
-            q = self.q_values(batch)
+            q = evaluate.__wrapped__(self, batch)
             chosen = greedy_by_hash(q, batch, self.seed, self.config.ties) if deterministic else self._explore(batch, q)
         actions = chosen + self.source.first_action
         return (actions[0] if single else actions), state
@@ -261,7 +282,8 @@ class Agent(ABC):
 
     def save(self, path: str | Path) -> None:
         """Write everything that the agent is, mid-episode included, to one safetensors file."""
-        write_model(as_path(path), self.name, self.describe(), self.state_dict())
+        with self.lock:
+            write_model(as_path(path), self.name, self.describe(), self.state_in_pieces())
 
     @classmethod
     def load(cls, path: str | Path, env: EnvLike | None = None, **parts: Any) -> Self:
@@ -316,9 +338,16 @@ class Agent(ABC):
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that the agent has learned and must remember, as plain data and arrays."""
+        return self._state(part_state)
+
+    def state_in_pieces(self) -> dict[str, Any]:
+        """As `state_dict`, for writing to a file at once: large arrays are made piece by piece as they are written."""
+        return self._state(part_in_pieces) if type(self).state_dict is Agent.state_dict else self.state_dict()
+
+    def _state(self, state_of: Callable[[Any], Any]) -> dict[str, Any]:
         names = ("loop", "policy_rng", *self.saved)
         with self.lock:
-            state = {name: part_state(getattr(self, name)) for name in names}
+            state = {name: state_of(getattr(self, name)) for name in names}
             optional = {name: deepcopy(part_state(getattr(self, name, None))) for name in ("encoder", "exploration")}
         return state | {name: content for name, content in optional.items() if content}
 

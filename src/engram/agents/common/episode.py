@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engram.envs.observed import LARGEST, is_usable
 from engram.errors import InvalidInputError
 from engram.memory import EpisodicMemory
+from engram.memory.arguments import KEY_LIMIT
 from engram.parts import Spaces
 from engram.training.environment import LARGEST_REWARD
 from engram.training.events import total_of
@@ -126,11 +126,17 @@ class Episode:
             f"keys are {dtype} of shape {shape}": keys.shape == (begun, *shape) and keys.dtype == dtype,
             f"actions are from 0 to {spaces.actions - 1}": bool(((actions >= 0) & (actions < spaces.actions)).all()),
             "rewards are finite and not too large": bool((np.abs(self.rewards) <= LARGEST_REWARD).all()),
-            "keys and values are finite": is_usable(keys) and bool((np.abs(best) <= LARGEST).all()),
+            f"keys are from -{KEY_LIMIT:g} to {KEY_LIMIT:g}": within_limit(keys),
+            "values are finite and not too large": bool((np.abs(best) <= LARGEST_REWARD).all()),
         }
         for fact, holds in facts.items():
             if not holds:
                 raise InvalidInputError(f"the unfinished episode is not valid: it should hold that {fact}")
+
+
+def within_limit(keys: Array) -> bool:
+    """Whether a memory can take all numbers of keys, or of observations that will be keys."""
+    return bool((np.abs(keys.astype(np.float64)) <= KEY_LIMIT).all())
 
 
 def grown(rows: Array, count: int, row: Array) -> Array:

@@ -20,6 +20,11 @@ def part_state(part: Any) -> Any:
     return {name: as_saved(value) for name, value in state.items()}
 
 
+def part_in_pieces(part: Any) -> Any:
+    """As `part_state`, for writing to a file at once: a part that can hands out large arrays piece by piece."""
+    return part.state_in_pieces() if hasattr(part, "state_in_pieces") else part_state(part)
+
+
 def as_saved(value: Any) -> Any:
     """A tensor as a NumPy array of its own; anything else as it is."""
     return value.detach().cpu().numpy().copy() if hasattr(value, "detach") else value

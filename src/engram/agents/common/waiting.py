@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from engram.agents.common.episode import Finished
-from engram.envs.observed import is_usable
+from engram.agents.common.episode import Finished, within_limit
 from engram.errors import InvalidInputError
 from engram.parts import Spaces
 
@@ -38,7 +37,9 @@ class Waiting:
             and lengths.dtype == np.int64
             and (lengths >= 1).all(),
             "lengths add up to the number of steps": lengths.astype(np.float64).sum() == steps,
-            "every episode has its return": totals.shape == lengths.shape and np.isfinite(totals).all(),
+            "every episode has its return": totals.shape == lengths.shape
+            and totals.dtype == np.float64
+            and np.isfinite(totals).all(),
         }
         facts |= {
             f"{name} are {np.dtype(dtype)}, one for each step": state[name].shape == (steps,)
@@ -61,5 +62,5 @@ class Waiting:
             right = each.keys.shape == (len(each.actions), *spaces.observation_shape)
             right &= each.keys.dtype == spaces.observation_dtype and each.states.shape == each.returns.shape
             inside = bool(((each.actions >= 0) & (each.actions < spaces.actions)).all())
-            if not (right and inside and np.isfinite(each.returns).all() and is_usable(each.keys)):
+            if not (right and inside and np.isfinite(each.returns).all() and within_limit(each.keys)):
                 raise InvalidInputError("an episode that waits for its encoder to settle is not valid")

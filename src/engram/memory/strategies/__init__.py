@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from engram.memory.strategies.base import Neighbourhood, Numbers, Strategy, Touch, Write
+from engram.memory.strategies.base import Kept, Neighbourhood, Numbers, Strategy, Touch, Write
 from engram.memory.strategies.compiled import CompiledStrategy
 from engram.memory.strategies.decisions import Decision, append, blend, discard, replace
 from engram.memory.strategies.dkm import DynamicKMeans
@@ -22,6 +22,7 @@ __all__ = [
     "DynamicKMeans",
     "FadingKMeans",
     "KMeans",
+    "Kept",
     "LeastRecentlyUsed",
     "MaximiseRewards",
     "MaximiseSurprise",

@@ -10,6 +10,14 @@ from engram.typing import Doubles, Floats, Longs, Whole
 
 Numbers = Mapping[str, Doubles]  # a table's numbers by name: [entries] for `numbers`, [1] for `table_numbers`
 Need = bool | str  # True, False, or "full": only in a full table
+MAKERS = {
+    "numbers",
+    "stored",
+    "met_again",
+    "blended",
+    "touched",
+    "adjusted",
+}  # of what numbers can be
 
 
 class Neighbourhood(NamedTuple):
@@ -47,6 +55,15 @@ class Touch(NamedTuple):
     clock: int
 
 
+class Kept(NamedTuple):
+    """What else is known of a table whose numbers are checked."""
+
+    values: Floats  # [entries]
+    writes: int  # that found the table full
+    capacity: int  # N
+    clock: int
+
+
 class Strategy(Part):
     """Decides which states are kept. The memory asks it and tells it; it never sees keys.
 
@@ -68,6 +85,8 @@ class Strategy(Part):
         super().__init_subclass__()
         if "touched" in vars(cls) and "touches" not in vars(cls):
             cls.touches = True
+        if "check" not in vars(cls) and not MAKERS.isdisjoint(vars(cls)):
+            cls.check = Strategy.check  # type: ignore[method-assign]
         for name in ("needs_nearest", "needs_neighbours", "needs_estimate"):
             if getattr(cls, name) not in (False, True, "full"):
                 raise InvalidInputError(
@@ -103,6 +122,13 @@ class Strategy(Part):
 
     def adjusted(self, slot: int, value: float, numbers: Numbers) -> None:
         """Note an entry to which an optimiser has just given a new value."""
+
+    def check(self, numbers: Numbers, kept: "Kept") -> str:
+        """What is wrong with a table's numbers, which are finite; nothing if the rules can have come to them.
+
+        A class that has other rules, or other numbers, does not inherit it.
+        """
+        return ""
 
     def show(self, numbers: Numbers, writes: int, capacity: int) -> dict[str, Doubles]:
         """The numbers of a table's entries as `memory.entries` shows them; `writes` found the table full."""

@@ -9,6 +9,10 @@ from engram.errors import InvalidInputError
 from engram.memory.strategies.base import Strategy
 
 RULES = ("decide", "when_full", "stored", "met_again", "blended", "touched", "adjusted")
+FLAGS = ("clusters", "touches")
+ASKED = ("needs_nearest", "needs_neighbours", "needs_estimate")
+LAYOUT = ("numbers", "table_numbers", "order", "constants")
+FIXED = (*LAYOUT, *FLAGS, *ASKED)  # attributes of a class, on which its kernels depend
 KINDS: dict[Any, str] = {
     float: "float64",
     int: "int64",
@@ -39,7 +43,8 @@ class CompiledStrategy(Strategy):
     def fields_for_rules(cls) -> tuple[tuple[str, str], ...]:
         """Names and types of the attributes that each instance has and that rules may read."""
         whole: Any = cls
-        options = [field for field in fields(whole) if field.type in KINDS] if is_dataclass(whole) else []
+        named = fields(whole) if is_dataclass(whole) else ()
+        options = [field for field in named if field.type in KINDS and field.name not in FIXED]
         return *((field.name, KINDS[field.type]) for field in options), *((name, "float64") for name in cls.constants)
 
     @classmethod

@@ -44,8 +44,7 @@ def discard() -> Decision:
     return Decision(DISCARD, -1, 0.0)
 
 
-@compiled
-def can_be_done(decision: Decision, size: Whole, capacity: int) -> bool:
+def is_possible(decision: Decision, size: Whole, capacity: int) -> bool:
     """Whether a decision is one of the four, with a slot in use, a weight from 0 to 1, and room to append."""
     if decision.kind == APPEND:
         return bool(size < capacity)
@@ -54,3 +53,6 @@ def can_be_done(decision: Decision, size: Whole, capacity: int) -> bool:
     if decision.kind not in (REPLACE, BLEND):
         return False
     return bool(0 <= decision.slot < size and 0 <= decision.weight <= 1)
+
+
+can_be_done = compiled(is_possible)  # in kernels

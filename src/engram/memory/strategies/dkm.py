@@ -8,20 +8,23 @@ order entries as n does, and they are whole numbers, so that n ≤ 0 is decided 
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import isfinite
 
-from engram.errors import InvalidInputError
-from engram.memory.strategies.base import Numbers, Write
+import numpy as np
+
+from engram import checks
+from engram.memory.strategies.base import Kept, Numbers, Write
 from engram.memory.strategies.compiled import CompiledStrategy
 from engram.memory.strategies.decisions import Decision, blend, replace
 from engram.typing import Doubles
+
+MOST_DECAY = 1e6  # with N below 2³¹ and T below 2⁵², ranks stay far below the largest float64
 
 
 @dataclass(frozen=True)
 class DynamicKMeans(CompiledStrategy):
     """As kM, and then n ← n − decay/N for every cluster; one with n ≤ 0 is replaced by the new state."""
 
-    decay: float = 1.0  # the paper: n ← n − 1/N
+    decay: float = 1.0  # the paper: n ← n − 1/N; 0 never forgets
 
     name = "dkm"
     numbers = ("rank",)
@@ -31,8 +34,7 @@ class DynamicKMeans(CompiledStrategy):
     clusters = True
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.decay) and self.decay >= 0):
-            raise InvalidInputError(f"decay must be a number from 0 (never forget) upwards, got {self.decay}")
+        checks.within("decay", self.decay, 0, MOST_DECAY)
 
     @cached_property
     def fraction(self) -> Fraction:
@@ -67,6 +69,13 @@ class DynamicKMeans(CompiledStrategy):
     def blended(self, slot: int, write: Write, numbers: Numbers) -> None:
         """n ← n + 1."""
         numbers["rank"][slot] += write.capacity * self.q
+
+    def check(self, numbers: Numbers, kept: Kept) -> str:
+        """N q n + p T began at N q and grew by N q at one write each, with T no more than the writes so far."""
+        rank, state = numbers["rank"], kept.capacity * self.q
+        most = (state * kept.clock + self.p * kept.writes) * (1 + 1e-12)
+        right = (rank >= state) & (rank <= most) & (rank == np.floor(rank))
+        return "" if right.all() else "a rank is N q n + p T, with n and T no more than were written"
 
     def show(self, numbers: Numbers, writes: int, capacity: int) -> dict[str, Doubles]:
         """`n`: the size of each cluster, 1 + merges − decay · t/N."""

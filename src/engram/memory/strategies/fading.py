@@ -6,15 +6,18 @@ order entries as n does. A rank grows no faster than T, so it never overflows.
 """
 
 from dataclasses import dataclass
-from math import exp, isfinite, log1p
+from math import exp, log, log1p
 
 import numpy as np
 
+from engram import checks
 from engram.errors import InvalidInputError
-from engram.memory.strategies.base import Numbers, Write
+from engram.memory.strategies.base import Kept, Numbers, Write
 from engram.memory.strategies.compiled import CompiledStrategy
 from engram.memory.strategies.decisions import Decision, blend, replace
 from engram.typing import Doubles
+
+MOST_LIFETIME = 1e9
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,11 @@ class FadingKMeans(CompiledStrategy):
     clusters = True
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.lifetime) and self.lifetime > 1):
-            raise InvalidInputError(f"lifetime must be a number above 1 (writes per entry), got {self.lifetime}")
+        if not (checks.is_number(self.lifetime) and 1 < self.lifetime <= MOST_LIFETIME):
+            raise InvalidInputError(
+                f"lifetime must be a number above 1 (writes per entry) and up to {MOST_LIFETIME:g}, got "
+                f"{checks.shown(self.lifetime)}"
+            )
 
     def faded(self, writes: int, capacity: int) -> float:
         """−T ln g."""
@@ -59,6 +65,12 @@ class FadingKMeans(CompiledStrategy):
     def blended(self, slot: int, write: Write, numbers: Numbers) -> None:
         """n ← n + 1, where ln(n + 1) = ln n + ln(1 + 1/n)."""
         numbers["rank"][slot] += log1p(exp(self.faded(write.writes, write.capacity) - numbers["rank"][slot]))
+
+    def check(self, numbers: Numbers, kept: Kept) -> str:
+        """ln n − T ln g began at −T ln g, and n grew by no more than 1 at each tick of the clock."""
+        most = self.faded(kept.writes, kept.capacity) + log(kept.clock + 1)
+        right = (numbers["rank"] >= 0) & (numbers["rank"] <= most * (1 + 1e-9) + 1e-9)
+        return "" if right.all() else "a rank is ln n − T ln g, with n and T no more than were written"
 
     def show(self, numbers: Numbers, writes: int, capacity: int) -> dict[str, Doubles]:
         """`n`: the size of each cluster after all fading."""

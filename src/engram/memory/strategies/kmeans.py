@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from engram.memory.strategies.base import Numbers, Write
+import numpy as np
+
+from engram.memory.strategies.base import Kept, Numbers, Write
 from engram.memory.strategies.compiled import CompiledStrategy
 from engram.memory.strategies.decisions import Decision, blend
 
@@ -31,3 +33,9 @@ class KMeans(CompiledStrategy):
     def blended(self, slot: int, write: Write, numbers: Numbers) -> None:
         """n ← n + 1."""
         numbers["n"][slot] += 1
+
+    def check(self, numbers: Numbers, kept: Kept) -> str:
+        """Every state of a cluster was one write."""
+        n = numbers["n"]
+        right = (n >= 1) & (n <= kept.clock) & (n == np.floor(n))
+        return "" if right.all() else "n is a whole number of writes, from 1 to the clock"

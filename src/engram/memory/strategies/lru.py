@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from engram.memory.strategies.base import Numbers, Touch, Write
+import numpy as np
+
+from engram.memory.strategies.base import Kept, Numbers, Touch, Write
 from engram.memory.strategies.compiled import CompiledStrategy
 from engram.memory.strategies.decisions import Decision, replace
 
@@ -31,3 +33,9 @@ class LeastRecentlyUsed(CompiledStrategy):
         """last_used ← now, for every entry that was read."""
         for slot in touch.slots:
             numbers["last_used"][slot] = touch.clock
+
+    def check(self, numbers: Numbers, kept: Kept) -> str:
+        """An entry was used at a tick of the clock."""
+        used = numbers["last_used"]
+        right = (used >= 1) & (used <= kept.clock) & (used == np.floor(used))
+        return "" if right.all() else "last_used is a tick from 1 to the clock"

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from engram.memory.strategies.base import Numbers, Write
+from engram.memory.strategies.base import Kept, Numbers, Write
 from engram.memory.strategies.compiled import CompiledStrategy
 from engram.memory.strategies.decisions import Decision, replace
 from engram.typing import Doubles
@@ -31,6 +31,10 @@ class MaximiseRewards(CompiledStrategy):
     def adjusted(self, slot: int, value: float, numbers: Numbers) -> None:
         """value ← the value that an optimiser gave the entry."""
         numbers["value"][slot] = value
+
+    def check(self, numbers: Numbers, kept: Kept) -> str:
+        """The number is the entry's value."""
+        return "" if (numbers["value"] == kept.values).all() else "the ranks are the values"
 
     def show(self, numbers: Numbers, writes: int, capacity: int) -> dict[str, Doubles]:
         """Nothing beyond the values, which are shown anyway."""

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from engram.memory.strategies.base import Numbers, Write
+import numpy as np
+
+from engram.memory.strategies.base import Kept, Numbers, Write
 from engram.memory.strategies.compiled import CompiledStrategy
 from engram.memory.strategies.decisions import Decision, replace
 
@@ -27,3 +29,9 @@ class MaximiseSurprise(CompiledStrategy):
     def met_again(self, slot: int, write: Write, numbers: Numbers) -> None:
         """surprise ← |R − Q(s, a)|."""
         numbers["surprise"][slot] = abs(write.value - write.estimate)
+
+    def check(self, numbers: Numbers, kept: Kept) -> str:
+        """A surprise is the difference of two values."""
+        most = 2 * float(np.finfo(np.float32).max)
+        right = (numbers["surprise"] >= 0) & (numbers["surprise"] <= most)
+        return "" if right.all() else "a surprise is the difference of two values"
