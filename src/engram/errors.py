@@ -21,6 +21,10 @@ class NewerFormatError(ModelFileError):
     """A file in a format that only a newer Engram reads."""
 
 
+class DivergedError(EngramError):
+    """A network that learns what is no number any more; nothing was learned from it, and the agent is as it was."""
+
+
 class NotReproducibleError(EngramError):
     """An environment that did not come back to the same observation when its game was replayed."""
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from engram import D3QN, MFEC, NEC, load
 from engram.agents import Agent
-from engram.errors import EngramError, NotReproducibleError
+from engram.errors import DivergedError, EngramError, NotReproducibleError
 from tests.faults.mutations import Content, content_of, mutate, mutate_bytes, signed
 from tests.faults.tally import THREADS, Tally, scratch
 from tests.faults.worlds import Pictures, Vectors
@@ -35,6 +35,7 @@ MEMORY = 2 * 10**9  # bytes by which a worker may grow over all its files
 SHARE_OF_BYTES = 0.1  # of all files: those whose bytes are mutated, and not signed again
 SMALL: dict[str, Any] = {"epsilon_anneal_start_steps": 0, "epsilon_anneal_end_steps": 60}
 NETWORK: dict[str, Any] = {"learning_start_steps": 20, "batch_size": 4, "replay_size": 40, "learning_rate": 1e-3}
+OUTCOMES = ("refused", "learned from", "told to diverge")
 STRATEGIES = ("lru", "rew", "sur", "kmeans", "dkm", "fading")
 
 
@@ -109,19 +110,28 @@ def mutation(files: list[Original], seed: int, number: int) -> tuple[Original, b
 
 
 def outcome(path: Path, env: Callable[[], Any] | None) -> str:
-    """What becomes of a file: refused, or learned from and then valid. Anything else raises an error."""
+    """What becomes of a file: refused, or an agent that learns, is valid, and can be saved. All else is an error."""
     try:
         agent = load(path, env)
     except EngramError:
         return "refused"
-    try:
-        agent.learn(STEPS)
-    except NotReproducibleError:
-        agent.abandon_game()
-        agent.learn(STEPS)
+    what = learned(agent)
     agent.check_valid()
     agent.save(path)
     load(path, env).check_valid()
+    return what
+
+
+def learned(agent: Agent) -> str:
+    """Let an agent learn, in a new game where its own cannot be replayed; whether it did, or said that it diverged."""
+    try:
+        try:
+            agent.learn(STEPS)
+        except NotReproducibleError:
+            agent.abandon_game()
+            agent.learn(STEPS)
+    except DivergedError:
+        return "told to diverge"
     return "learned from"
 
 
@@ -175,7 +185,7 @@ def virtual_bytes() -> int:
 
 def fuzz_slice(first: int, last: int, seed: int) -> Tally:
     """Let workers try all files from one number to another, one worker after the other where one dies."""
-    tally, counted = Tally(), ("refused", "learned from")
+    tally = Tally()
     while first < last:
         words = [sys.executable, *PROGRAM, str(first), str(last), str(seed)]
         variables = os.environ | dict.fromkeys(THREADS, "1") | {"NUMBA_BOUNDSCHECK": "1"}
@@ -183,7 +193,7 @@ def fuzz_slice(first: int, last: int, seed: int) -> Tally:
             current, what = watch(worker, first, tally)
         if what == "done":
             break
-        if what not in counted:
+        if what not in OUTCOMES:
             tally.count("files")
             tally.losses.append(f"fuzz: file {current} of seed {seed}: {what}")
         first = current + 1
@@ -212,7 +222,7 @@ def watch(worker: "subprocess.Popen[str]", first: int, tally: Tally) -> tuple[in
             patience = SECONDS
             continue
         tally.count("files")
-        if what in ("refused", "learned from"):
+        if what in OUTCOMES:
             tally.count(what)
         else:
             tally.losses.append(f"fuzz: file {current}: {what}")

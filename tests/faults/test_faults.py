@@ -61,7 +61,7 @@ def test_mutated_files_are_refused_or_learned_from(tmp_path: Path) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             outcomes.add(fuzz.outcome(path, original.env))
-    assert outcomes == {"refused", "learned from"}
+    assert {"refused", "learned from"} <= outcomes <= set(fuzz.OUTCOMES)
 
 
 def test_a_worker_that_dies_or_hangs_is_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:

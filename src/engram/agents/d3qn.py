@@ -15,7 +15,7 @@ from engram.checks import MOST_STEPS
 from engram.devices import find_device, torch
 from engram.envs import EnvLike
 from engram.envs.observed import is_usable
-from engram.errors import InvalidInputError
+from engram.errors import DivergedError, InvalidInputError
 from engram.exploration import View
 from engram.networks import NETWORKS, Network, default_network
 from engram.networks.base import WIDEST
@@ -167,7 +167,7 @@ class D3QN(Agent):
             return np.zeros((len(observations), self.spaces.actions), np.float32)
         q = self.online(observations)
         if not is_usable(q):
-            raise InvalidInputError("the network gives values that are not finite; choose a smaller learning_rate")
+            raise DivergedError("the network gives values that are not finite; choose a smaller learning_rate")
         return q
 
     def check_parts(self) -> None:

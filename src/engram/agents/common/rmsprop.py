@@ -6,7 +6,7 @@ from typing import Any
 
 from engram.devices import put, torch
 from engram.envs.observed import LARGEST
-from engram.errors import InvalidInputError
+from engram.errors import DivergedError
 
 RMSPROP_LIMITS: dict[str, tuple[float, float]] = {  # of the settings of agents that learn with it
     "learning_rate": (0, 1),
@@ -51,9 +51,9 @@ class RMSprop:
 
 
 def check_gradients(gradients: list[torch.Tensor]) -> None:
-    """Raise InvalidInputError unless float32 can hold the sum of the squares of each gradient."""
+    """Raise DivergedError unless float32 can hold the sum of the squares of each gradient."""
     if not all(map(isfinite, torch.stack(torch._foreach_norm(gradients)).tolist())):
-        raise InvalidInputError(
+        raise DivergedError(
             "learning has diverged: the network's gradients are not finite, and nothing was learned from them; "
             "choose a smaller learning_rate, smaller rewards or another seed"
         )
