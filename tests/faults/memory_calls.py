@@ -215,7 +215,7 @@ def load(memory: EpisodicMemory, make: Hostile) -> None:
         name = make.random.choice(list(state))
         array = state[name]
         draw = make.random.randrange(6)
-        if draw == 0 or not isinstance(array, np.ndarray) or not array.size:
+        if draw == 0 or not isinstance(array, np.ndarray) or not (array.size and array.flags.writeable):
             state[name] = make.one(array)
         elif draw == 1:
             with np.errstate(all="ignore"), warnings.catch_warnings():
