@@ -7,6 +7,7 @@ import pytest
 
 from tests.faults import power
 from tests.faults.kills import Case, kills
+from tests.faults.memory_calls import campaign
 from tests.faults.storage import CHECKS, storage_faults
 
 SHORT = (
@@ -41,3 +42,10 @@ def test_storage_faults() -> None:
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_folders_and_processes(check: Callable[[Path], None], tmp_path: Path) -> None:
     check(tmp_path)
+
+
+def test_hostile_calls_of_the_memory() -> None:
+    found = campaign(2_000, 1)
+    assert found["problems"] == []
+    assert found["calls"] == found["refused"] + found["accepted"]
+    assert min(found["refused"], found["accepted"]) > 500
