@@ -18,7 +18,7 @@ from engram import D3QN, MFEC, NEC, evaluate_policy
 from engram.agents import Agent
 from engram.errors import NotReproducibleError
 from tests.faults.hostile import NUMBERS, STRANGE, WHOLE, Hostile
-from tests.faults.hostile_calls import Call, print_outcomes
+from tests.faults.hostile_calls import Call, outcomes_of, print_outcomes
 from tests.faults.worlds import Pictures, Vectors
 
 SMALL: dict[str, Any] = {"epsilon_anneal_start_steps": 0, "epsilon_anneal_end_steps": 40}
@@ -138,4 +138,4 @@ CALLS: tuple[tuple[int, Call[Agent]], ...] = (
 
 
 if __name__ == "__main__":
-    print_outcomes(int(sys.argv[1]), int(sys.argv[2]), new_agents, CALLS)
+    print_outcomes(outcomes_of(int(sys.argv[1]), int(sys.argv[2]), new_agents, CALLS))

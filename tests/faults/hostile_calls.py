@@ -25,10 +25,10 @@ S = TypeVar("S", bound=Checked)
 Call = Callable[[S, Hostile], Any]
 
 
-def print_outcomes(
+def outcomes_of(
     count: int, seed: int, new_subjects: Callable[[], list[S]], calls: Sequence[tuple[int, Call[S]]]
-) -> None:
-    """Make `count` calls, print what became of them as JSON. Another error, NaN, or an invalid subject is a loss."""
+) -> Tally:
+    """Make `count` calls. Anything but an answer or an EngramError, and a subject that is then invalid, is a loss."""
     make, subjects = Hostile(seed), new_subjects()
     weights, choices = [weight for weight, _ in calls], [call for _, call in calls]
     tally = Tally()
@@ -51,6 +51,11 @@ def print_outcomes(
         except Exception as error:
             tally.losses.append(f"{number}: after {call.__name__} of {subject!r}: {error!r:.300}")
             subjects = new_subjects()
+    return tally
+
+
+def print_outcomes(tally: Tally) -> None:
+    """Tell the process that `watched` a campaign what it found."""
     print(json.dumps({"counts": tally.counts, "losses": tally.losses}))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from engram import EpisodicMemory
 from engram.memory.strategies import get_strategy
 from tests.faults.hostile import NUMBERS, STRANGE, WHOLE, Hostile
-from tests.faults.hostile_calls import Call, print_outcomes
+from tests.faults.hostile_calls import Call, outcomes_of, print_outcomes
 from tests.memory.samples import Everything, plain_twin
 from tests.memory.test_device import both
 
@@ -98,7 +98,7 @@ def load(memory: EpisodicMemory, make: Hostile) -> None:
         name = make.random.choice(list(state))
         array = state[name]
         draw = make.random.randrange(6)
-        if draw == 0 or not isinstance(array, np.ndarray) or not array.size:
+        if draw == 0 or not isinstance(array, np.ndarray) or not (array.size and array.flags.writeable):
             state[name] = make.one(array)
         elif draw == 1:
             with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -155,4 +155,4 @@ CALLS: tuple[tuple[int, Call[EpisodicMemory]], ...] = (
 
 
 if __name__ == "__main__":
-    print_outcomes(int(sys.argv[1]), int(sys.argv[2]), new_memories, CALLS)
+    print_outcomes(outcomes_of(int(sys.argv[1]), int(sys.argv[2]), new_memories, CALLS))

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import fuzz, power
+from tests.faults import agent_calls, fuzz, memory_calls, power
 from tests.faults.folders import folders
+from tests.faults.hostile_calls import outcomes_of
 from tests.faults.kills import Case, StudyCase, kills
 from tests.faults.storage import CHECKS, storage_faults
 
@@ -72,3 +73,15 @@ def test_a_worker_that_dies_or_hangs_is_a_loss(monkeypatch: pytest.MonkeyPatch) 
         tally = fuzz.fuzz_slice(3, 5, 1)
         assert [what in loss for loss in tally.losses] == [True, True]
         assert "file 3 of seed 1" in tally.losses[0]
+
+
+def test_hostile_calls_of_the_memory() -> None:
+    tally = outcomes_of(2_000, 1, memory_calls.new_memories, memory_calls.CALLS)
+    assert tally.losses == []
+    assert min(tally.counts["refused"], tally.counts["accepted"]) > 500
+
+
+def test_hostile_calls_of_agents() -> None:
+    tally = outcomes_of(300, 1, agent_calls.new_agents, agent_calls.CALLS)
+    assert tally.losses == []
+    assert min(tally.counts["refused"], tally.counts["accepted"]) > 50

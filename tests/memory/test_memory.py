@@ -1,17 +1,21 @@
 """The memory's interface: what it takes, what it refuses and what it hands out."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 import torch
 
-from engram import EpisodicMemory
+from engram import MFEC, EpisodicMemory, checks
+from engram.cli import main
 from engram.errors import InvalidInputError
 from engram.memory.arguments import KEY_LIMIT
 from engram.memory.strategies import Strategy
 from engram.typing import Array
+from tests.conftest import Corridor
 from tests.memory.streams import (
     ACTIONS,
     DIMS,
@@ -278,3 +282,36 @@ def test_adjust_refuses_what_does_not_fit() -> None:
     np.testing.assert_array_equal(memory.entries(0)["keys"], before["keys"])
     memory.adjust([0], [1], keys, values)  # float64 is taken as float32
     np.testing.assert_array_equal(memory.entries(0)["keys"][1], [1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--strategy dkm:decay=1e308 --capacity 1", "decay must be a number from 0 to 1e+06, got 1e+308"),
+        ("--capacity 100000000000", "capacity must be at most 1,073,741,824, got 100000000000"),
+    ],
+)
+def test_settings_that_crashed_a_run_are_refused_in_one_line(
+    words: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", "mfec", "--env", "CartPole-v1", *words.split(), "--out", str(tmp_path / "run")]) == 2
+    assert message in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_a_memory_for_huge_observations_names_what_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "available_memory", lambda: 10**9)
+    env = type("Huge", (Corridor,), {"observation_space": gymnasium.spaces.Box(0, 1, (10**6,), np.float32)})
+    message = (
+        r"capacity 10,000 and keys of size 1,000,000 \(that of an observation.* takes 80.0 GB.* capacity of up to 124"
+    )
+    with pytest.raises(InvalidInputError, match=message):
+        MFEC(env)
+
+
+def test_what_a_large_batch_would_find_is_compared_with_the_memory_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = EpisodicMemory(actions=1, key_size=64, capacity=1000, neighbours=1000)
+    memory.write(0, np.random.default_rng(0).standard_normal((1000, 64)), np.zeros(1000))
+    monkeypatch.setattr(checks, "available_memory", lambda: 10**8)
+    message = r"what is found for 1,000 keys of size 64 with 1,000 neighbours takes 272.0 MB.*; hand over fewer keys"
+    with pytest.raises(InvalidInputError, match=message):
+        memory.look_up(np.zeros(1000, np.int64), np.zeros((1000, 64)))

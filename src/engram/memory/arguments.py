@@ -16,40 +16,41 @@ from engram.typing import Array, Doubles, Floats, Longs, States
 KEY_LIMIT = 1e15  # of each number of a key
 WIDEST = 10**7  # numbers of a key: (2 · 10¹⁵)² · 10⁷ is 4 · 10³⁷, a tenth of the largest float32
 REAL, WHOLE = "biuf", "iu"  # kinds of dtypes
+FLOAT, DOUBLE, LONG, STATE = (np.dtype(kind) for kind in (np.float32, np.float64, np.int64, np.uint64))
 ODD = (TypeError, ValueError, OverflowError, RuntimeError, MemoryError, AttributeError)  # what conversions raise
 
 
 def as_floats(name: str, numbers: Any) -> Floats:
     """Any real numbers, torch's too, as a writable, contiguous array of float32."""
-    return as_array(name, numbers, np.dtype(np.float32), REAL)
+    return as_array(name, numbers, FLOAT, REAL)
 
 
 def as_longs(name: str, numbers: Any) -> Longs:
     """Any whole numbers as a contiguous array of int64."""
-    return as_array(name, numbers, np.dtype(np.int64), WHOLE)
+    return as_array(name, numbers, LONG, WHOLE)
 
 
 def as_states(numbers: Any) -> States:
     """Whole numbers from 0 to 2⁶⁴ − 1, which name states, as a contiguous array of uint64."""
-    states = as_array("states", numbers, np.dtype(np.uint64), WHOLE)
-    if isinstance(numbers, np.ndarray) and numbers.dtype == states.dtype:
-        return states
-    if states.size and states.max() >= 2**63 and (given_array(numbers) < 0).any():
+    states = as_array("states", numbers, STATE, WHOLE)
+    if states is not numbers and states.size and states.max() >= 2**63 and (given_array(numbers) < 0).any():
         raise InvalidInputError(f"states must be whole numbers from 0 to 2**64 - 1, got {checks.shown(numbers)}")
     return states
 
 
 def as_array(name: str, numbers: Any, dtype: np.dtype[Any], kinds: str) -> Array:
     """Numbers of one of these kinds as a writable, contiguous, aligned array of a dtype."""
+    if isinstance(numbers, np.ndarray) and numbers.dtype is dtype and numbers.flags.carray:
+        return numbers
     try:
         given = given_array(numbers)
         if given.size == 0:  # an empty list is one of float64
             given = np.empty(given.shape, dtype)
         if given.dtype.kind not in kinds:
             raise TypeError(f"of dtype {given.dtype}")
-        checks.room(
-            given.size * dtype.itemsize, f"{name} of shape {given.shape}", lambda _: "hand over fewer at a time"
-        )
+        needed = given.size * dtype.itemsize
+        if needed > checks.LARGE:
+            checks.room(needed, f"{name} of shape {given.shape}", lambda _: "hand over fewer at a time")
         with np.errstate(over="ignore"):  # what does not fit becomes infinite, and is refused as such
             array = np.ascontiguousarray(given, dtype)
     except InvalidInputError:
@@ -70,7 +71,7 @@ def given_array(numbers: Any) -> Array:
 
 def as_returns(given: Any, count: int, *, needed_by: str) -> Doubles:
     """The returns of episodes as float64, one for each of `count` states or one for all; NaN stands for not known."""
-    returns = np.atleast_1d(as_array("episode_return", given, np.dtype(np.float64), REAL))
+    returns: Doubles = as_array("episode_return", given, DOUBLE, REAL)  # a number alone is [1]
     if returns.shape not in ((1,), (count,)):
         raise InvalidInputError(f"episode_return must be a number or have shape ({count},), got {returns.shape}")
     if count and (np.isinf(returns).any() or (needed_by and np.isnan(returns).any())):

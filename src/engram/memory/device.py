@@ -138,7 +138,8 @@ class DeviceStore(Store):
             else:
                 self.write_unsearched(action, keys, values, states, returns)
         finally:
-            self.check_numbers()
+            if self.watched:
+                self.check_numbers()
 
     def write_unsearched(self, action: int, keys: Any, values: Floats, states: States, returns: Doubles) -> None:
         """Write states for which the strategy does not need the nearest entries."""

@@ -137,7 +137,7 @@ class EpisodicMemory:
         With `touch` the neighbours that were read count as used (LRU); without it nothing changes.
         """
         queries = self._checked_keys(keys)
-        values = self._store.read(queries, touch=checks.flag("touch", touch))
+        values = self._store.read(queries, touch=touch if isinstance(touch, bool) else checks.flag("touch", touch))
         if values is None:
             refuse_keys(as_floats("keys", queries))
         return values if type(keys) is type(values) else _like(keys, values)

@@ -122,7 +122,8 @@ class Store:
                     values,
                 )
             finally:
-                self.check_numbers()
+                if self.watched:
+                    self.check_numbers()
             return values if usable else None
         usable = self.plain_read(tables.keys, self.sketch, tables.values, tables.size, queries, *self.reading, values)
         if usable and touch and self.strategy.touches:
@@ -131,8 +132,6 @@ class Store:
 
     def check_numbers(self) -> None:
         """Raise InvalidInputError if rules have made a number NaN or infinite; it is set to 0."""
-        if not self.watched:
-            return
         wrong = [name for action in range(len(self.tables.size)) for name in self.repair(action)]
         if wrong:
             raise InvalidInputError(
@@ -202,7 +201,8 @@ class Store:
             else:
                 plain.touch_rows(self.strategy, self.tables, actions, slots, distances, found, rows)
         finally:
-            self.check_numbers()
+            if self.watched:
+                self.check_numbers()
 
     def write(self, action: int, keys: Any, values: Floats, states: States, episode_returns: Doubles) -> None:
         """Write states in order of time; `episode_returns` has one number for each or one for all."""
@@ -215,7 +215,8 @@ class Store:
                 for key, value, state, whole in zip(keys, values.tolist(), states, returns, strict=True):
                     plain.write_one(self.strategy, tables, action, key, value, state, whole, step, reading)
         finally:
-            self.check_numbers()
+            if self.watched:
+                self.check_numbers()
         self.keep_sketch()
 
     def keep_sketch(self) -> None:
@@ -238,7 +239,8 @@ class Store:
                 for action, slot in zip(actions.tolist(), slots.tolist(), strict=True):
                     self.strategy.adjusted(slot, float(self.tables.values[action, slot]), self.numbers_of(action))
         finally:
-            self.check_numbers()
+            if self.watched:
+                self.check_numbers()
 
     def fill(self, tables: Tables, action: int, keys: Floats) -> None:
         """Lay out one table's keys in fresh tables, and build its hash index and heap."""
