@@ -33,7 +33,7 @@ def test_a_step_that_failed_is_taken_again(kind: str, failing: int, tmp_path: Pa
     broken: Any = type("Broken", (Failing, world), {"failing": failing})
     alone, agent, saved = KINDS[kind](), KINDS[kind](), KINDS[kind]()
     agent.source._env, agent.source._ready = broken, broken()
-    with pytest.raises(FaultyEnvironmentError, match="the simulator is gone"):
+    with pytest.raises(FaultyEnvironmentError, match="ConnectionError: the simulator is gone"):
         agent.learn(100)
     agent.check_valid()
     agent.save(tmp_path / "saved")

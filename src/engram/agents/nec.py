@@ -9,7 +9,7 @@ from engram import checks
 from engram.agents.common.base import Agent
 from engram.agents.common.config import EncoderConfig
 from engram.agents.common.front import Front
-from engram.agents.common.key_network import KeyNetwork
+from engram.agents.common.key_network import KeyNetwork, checked
 from engram.agents.common.recall import Recall
 from engram.agents.common.rmsprop import RMSPROP_LIMITS, RMSprop, check_gradients
 from engram.agents.common.settings import takes
@@ -183,7 +183,8 @@ class NEC(Agent):
         """One step of RMSprop on the mean of (Q(s, a) − R)² over a batch of remembered states."""
         self.network.weights_changed()
         h = self.network.forward(batch.observations)
-        near = self.memory.look_up(batch.actions, h.detach() if h.is_cuda else h.detach().numpy(), touch=True)
+        looked_up = h.detach() if h.is_cuda else checked(h.detach().numpy())
+        near = self.memory.look_up(batch.actions, looked_up, touch=True)
         usable = near.found > 0  # an empty table predicts 0 whatever the network says
         if not usable.all():
             if not usable.any():
@@ -249,7 +250,8 @@ class NEC(Agent):
 
     def _load_state(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` gave; keys of the unfinished episode go back to the device."""
-        returns = state["memory"]["values"], state["replay"]["entries"]["returns"]
+        best = state["unfinished"].get("best", np.zeros(0))
+        returns = state["memory"]["values"], state["replay"]["entries"]["returns"], best
         if not all((np.abs(each.astype(np.float64)) <= LARGEST_RETURN).all() for each in returns):
             raise InvalidInputError(f"returns to learn from must be numbers of at most {LARGEST_RETURN:g} up or down")
         super()._load_state(state)

@@ -4,10 +4,11 @@ from typing import Any
 
 from engram.agents.common.front import Front
 from engram.devices import check_weights, put, torch
-from engram.errors import InvalidInputError
+from engram.errors import DivergedError, InvalidInputError
+from engram.memory.arguments import KEY_LIMIT, all_usable
 from engram.networks.inputs import as_input
 from engram.networks.layers import CompiledLayers
-from engram.typing import Array
+from engram.typing import Array, Floats
 
 
 class KeyNetwork:
@@ -34,10 +35,10 @@ class KeyNetwork:
         """[B, …] → [B, key_size]: NumPy on the CPU, a tensor on a GPU."""
         encoded = self.front(observations)
         if self._compiled is not None:
-            return self._compiled(encoded)
+            return checked(self._compiled(encoded))
         with torch.no_grad():
             keys = self.forward_encoded(encoded)
-        return keys.numpy() if self.device.type == "cpu" else keys
+        return checked(keys.numpy()) if self.device.type == "cpu" else keys
 
     def forward(self, observations: Array) -> torch.Tensor:
         """[B, …] → [B, key_size], with gradients."""
@@ -70,3 +71,12 @@ class KeyNetwork:
         for name, weight in self.module.named_parameters():
             put(weight, state[name])
         self.weights_changed()
+
+
+def checked(keys: Floats) -> Floats:
+    """Keys that a memory can take; DivergedError if a number of them is not finite or too large."""
+    if not all_usable(keys):
+        raise DivergedError(
+            f"the network gives keys that are not finite or beyond ±{KEY_LIMIT:g}; choose a smaller learning_rate"
+        )
+    return keys
