@@ -89,9 +89,7 @@ def test_code_that_holds_the_interpreters_lock_is_ended_and_the_last_checkpoint_
     assert main(["train", "--resume", str(tmp_path / "run"), "--env", ENV, "--no-progress"]) == 0
 
 
-@pytest.mark.parametrize(
-    "delay", [5.0, pytest.param(8.0, marks=pytest.mark.slow)]
-)  # after the imports
+@pytest.mark.parametrize("delay", [5.0, pytest.param(8.0, marks=pytest.mark.slow)])  # after the imports
 def test_while_kernels_are_compiled(delay: float, tmp_path: Path) -> None:
     words = [*TRAIN, "--steps", "100000", "--out", str(tmp_path / "run")]
     ended = interrupt(words, signal.SIGINT, delay=delay, NUMBA_CACHE_DIR=str(tmp_path / "kernels"))
