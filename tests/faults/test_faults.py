@@ -20,9 +20,9 @@ SHORT_STUDIES = (StudyCase("--agents mfec --strategies lru --sizes 20 --steps 20
 
 
 def test_kills() -> None:
-    tally = kills(5, 1, SHORT, SHORT_STUDIES)
+    tally = kills(3, 1, SHORT, SHORT_STUDIES)
     assert tally.losses == []
-    assert tally.counts["kills"] >= 4
+    assert tally.counts["kills"] >= 2
     assert tally.counts["kills of studies"] >= 1
 
 
@@ -56,7 +56,7 @@ def test_folders_and_processes(check: Callable[[Path], None], tmp_path: Path) ->
 
 def test_mutated_files_are_refused_or_learned_from(tmp_path: Path) -> None:
     files, path, outcomes = fuzz.originals(tmp_path), tmp_path / "mutated.safetensors", set()
-    for number in range(400):
+    for number in range(250):
         original, content = fuzz.mutation(files, 1, number)
         path.write_bytes(content)
         with warnings.catch_warnings():

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from engram.memory.strategies import STRATEGIES
 
 PROGRAM = """
@@ -55,8 +57,11 @@ def run_checked(program: str, *arguments: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_no_strategy_makes_a_kernel_reach_beyond_its_arrays() -> None:
-    run_checked(PROGRAM, *STRATEGIES.built_in)
+@pytest.mark.parametrize(
+    "strategies", [("lru", "sur", "dkm"), pytest.param(tuple(STRATEGIES.built_in), marks=pytest.mark.slow)]
+)
+def test_no_strategy_makes_a_kernel_reach_beyond_its_arrays(strategies: tuple[str, ...]) -> None:
+    run_checked(PROGRAM, *strategies)
 
 
 def test_reaching_beyond_an_array_is_noticed_where_bounds_are_checked() -> None:
