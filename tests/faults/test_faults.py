@@ -26,10 +26,11 @@ def test_kills() -> None:
     assert tally.counts["kills of studies"] >= 1
 
 
+@pytest.mark.slow
 def test_damaged_folders() -> None:
-    tally = folders(3, 1)
+    tally = folders(10, 1)
     assert tally.losses == []
-    assert tally.counts["damaged folders"] == 3
+    assert tally.counts["damaged folders"] == 10
 
 
 def test_power_cuts() -> None:
@@ -75,13 +76,15 @@ def test_a_worker_that_dies_or_hangs_is_a_loss(monkeypatch: pytest.MonkeyPatch) 
         assert "file 3 of seed 1" in tally.losses[0]
 
 
+@pytest.mark.slow
 def test_hostile_calls_of_the_memory() -> None:
-    tally = outcomes_of(1_000, 1, memory_calls.new_memories, memory_calls.CALLS)
+    tally = outcomes_of(5_000, 1, memory_calls.new_memories, memory_calls.CALLS)
     assert tally.losses == []
     assert min(tally.counts["refused"], tally.counts["accepted"]) > 200
 
 
+@pytest.mark.slow
 def test_hostile_calls_of_agents() -> None:
-    tally = outcomes_of(300, 1, agent_calls.new_agents, agent_calls.CALLS)
+    tally = outcomes_of(1_000, 1, agent_calls.new_agents, agent_calls.CALLS)
     assert tally.losses == []
     assert min(tally.counts["refused"], tally.counts["accepted"]) > 50
