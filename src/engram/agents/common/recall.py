@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from engram.agents.common.episode import Episode, as_array
+from engram.agents.common.episode import Episode, as_array, stacked
 from engram.agents.common.waiting import Waiting
 from engram.encoders.base import Encoder, checked
 from engram.errors import InvalidInputError
@@ -58,9 +58,7 @@ class Recall:
             waited._replace(keys=self._encode(waited.keys)).write_to(self.memory)
         self.waiting.episodes = []
         if len(self.unfinished):
-            encoded = [self._encode(seen[None])[0] for seen in self.unfinished.keys]
-            keys = np.array(encoded) if isinstance(encoded[0], np.ndarray) else encoded
-            self.unfinished.replace_keys(keys)
+            self.unfinished.keys = stacked([self._encode(seen[None])[0] for seen in self.unfinished.keys])
 
     def finish(self, returns: Floats) -> None:
         """End the episode, and write it with its returns, now or when keys have settled."""
