@@ -27,9 +27,9 @@ def test_kills() -> None:
 
 
 def test_damaged_folders() -> None:
-    tally = folders(6, 1)
+    tally = folders(3, 1)
     assert tally.losses == []
-    assert tally.counts["damaged folders"] == 6
+    assert tally.counts["damaged folders"] == 3
 
 
 def test_power_cuts() -> None:
@@ -76,9 +76,9 @@ def test_a_worker_that_dies_or_hangs_is_a_loss(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_hostile_calls_of_the_memory() -> None:
-    tally = outcomes_of(2_000, 1, memory_calls.new_memories, memory_calls.CALLS)
+    tally = outcomes_of(1_000, 1, memory_calls.new_memories, memory_calls.CALLS)
     assert tally.losses == []
-    assert min(tally.counts["refused"], tally.counts["accepted"]) > 500
+    assert min(tally.counts["refused"], tally.counts["accepted"]) > 200
 
 
 def test_hostile_calls_of_agents() -> None:

@@ -1,6 +1,5 @@
 """Saving and loading: a loaded memory goes on as the saved one, and a state of another shape is refused."""
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -144,17 +143,16 @@ def test_only_a_full_table_may_have_a_state_in_two_clusters() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["kmeans", "dkm"])
-def test_many_entries_with_one_state_load_and_are_written_to_in_no_time(strategy: str) -> None:
-    """In an index where each of them had a place of its own it took half a minute."""
+def test_many_entries_with_one_state_have_one_place_in_the_index(strategy: str) -> None:
+    """With a place for each of them, loading would take a time that grows with the square of their number."""
     capacity = 60_000
     memory = EpisodicMemory(actions=1, key_size=1, capacity=capacity, strategy=strategy)
     memory.write(0, np.arange(capacity)[:, None], np.zeros(capacity), states=np.arange(capacity))
     state = memory.state_dict()
     state["states"][:] = 5
-    begin = time.perf_counter()
     memory.load_state_dict(state)
     memory.write(0, np.arange(50)[:, None], np.zeros(50), states=np.full(50, 5))
-    assert time.perf_counter() - begin < 5
+    assert np.count_nonzero(memory._tables.buckets) == 1
     memory.check_valid()
 
 
@@ -165,10 +163,8 @@ def test_states_that_were_made_to_collide_are_refused_at_once() -> None:
     state = memory.state_dict()
     inverse = pow(int(hash_index.GOLDEN), -1, 2**64)
     state["states"][:] = [low * inverse % 2**64 for low in range(capacity)]  # all begin in bucket 0
-    begin = time.perf_counter()
     with pytest.raises(InvalidInputError, match="the states of table 0 are not hashes"):
         memory.load_state_dict(state)
-    assert time.perf_counter() - begin < 5
     memory.check_valid()
 
 

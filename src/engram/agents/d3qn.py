@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from engram.agents.common.base import Agent
-from engram.agents.common.config import MOST_ENTRIES, EncoderConfig
+from engram.agents.common.config import EncoderConfig
 from engram.agents.common.front import Front
 from engram.agents.common.q_network import QNetwork
 from engram.agents.common.rmsprop import RMSPROP_LIMITS, RMSprop
@@ -17,6 +17,7 @@ from engram.envs import EnvLike
 from engram.envs.observed import is_usable
 from engram.errors import DivergedError, InvalidInputError
 from engram.exploration import View
+from engram.memory.tables import MOST_ENTRIES
 from engram.networks import NETWORKS, Network, default_network
 from engram.networks.base import WIDEST
 from engram.randomness import generator

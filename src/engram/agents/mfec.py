@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from engram.agents.common.base import Agent
-from engram.agents.common.config import MOST_ENTRIES, EncoderConfig
+from engram.agents.common.config import EncoderConfig
 from engram.agents.common.recall import Recall
 from engram.agents.common.settings import takes
 from engram.encoders import ENCODERS, Encoder
@@ -19,6 +19,7 @@ from engram.hashing import state_of
 from engram.memory import EpisodicMemory
 from engram.memory.batch import check_merging
 from engram.memory.strategies import Strategy, get_strategy
+from engram.memory.tables import MOST_ENTRIES
 from engram.randomness import generator
 from engram.typing import Array, Floats
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from engram import checks
 from engram.agents.common.base import Agent
-from engram.agents.common.config import MOST_ENTRIES, EncoderConfig
+from engram.agents.common.config import EncoderConfig
 from engram.agents.common.front import Front
 from engram.agents.common.key_network import KeyNetwork, checked
 from engram.agents.common.recall import Recall
@@ -20,6 +20,7 @@ from engram.errors import InvalidInputError
 from engram.hashing import state_of
 from engram.memory import EpisodicMemory
 from engram.memory.strategies import Strategy, get_strategy
+from engram.memory.tables import MOST_ENTRIES
 from engram.networks import NETWORKS, Network, default_network, make_module
 from engram.networks.base import WIDEST
 from engram.randomness import generator

@@ -135,6 +135,8 @@ def evaluate_policy(
     episodes = checks.at_least("n_eval_episodes", n_eval_episodes, 1)
     if max_steps is not None:
         checks.at_least("max_steps", max_steps, 1)
+    if seed is not None:
+        checks.at_least("seed", seed, 0)
     source = EnvSource(env)
     envs = [source.make() for _ in range(1 if source.shared else episodes)]
     try:

@@ -18,7 +18,6 @@ from engram.networks import NETWORKS
 from engram.parts import Family, Part, check_options
 
 LARGEST_SEED = 2**63 - 1
-MOST_ENTRIES = 2**31 - 1  # of a table or a replay: what slots count
 PARTS: dict[str, Family[Any]] = {  # settings that are parts, wherever a config has them
     family.word: family for family in (ENCODERS, NETWORKS, STRATEGIES, EXPLORATIONS)
 }
