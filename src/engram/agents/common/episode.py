@@ -81,7 +81,7 @@ class Episode:
 
     def finish(self, returns: Floats) -> Finished:
         """The finished episode with its returns; the buffers are empty afterwards."""
-        states, actions = np.array(self.states, np.uint64), np.array(self.actions, np.int64)
+        states, actions = np.frombuffer(self.states, np.uint64), np.frombuffer(self.actions, np.int64)
         finished = Finished(self.keys, states, actions, returns, total_of(self.rewards))
         self.clear()
         return finished
