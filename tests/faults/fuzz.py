@@ -29,8 +29,9 @@ from tests.faults.worlds import Pictures, Vectors
 PROGRAM = ("-m", "tests.faults.fuzz")  # of a worker
 PROCESSES = 2
 STEPS = 50  # of learning, after loading
-SECONDS = 10.0  # that a file may take
-PATIENCE_SECONDS = 600.0  # for the first file of a worker, which compiles kernels
+SECONDS = 10.0  # of computing that a file may take
+HANG_SECONDS = 120.0  # after which a worker that tells nothing is given up
+START_SECONDS = 900.0  # for a worker to begin, which compiles kernels
 MEMORY = 2 * 10**9  # bytes by which a worker may grow over all its files
 SHARE_OF_BYTES = 0.1  # of all files: those whose bytes are mutated, and not signed again
 SMALL: dict[str, Any] = {"epsilon_anneal_start_steps": 0, "epsilon_anneal_end_steps": 60}
@@ -150,6 +151,7 @@ def work(first: int, last: int, seed: int) -> None:
             original, content = mutation(files, seed, number)
             path.write_bytes(content)
             tell(number, "begun")
+            begun = time.process_time()
             try:
                 what = outcome(path, original.env)
             except Exception as error:
@@ -157,7 +159,8 @@ def work(first: int, last: int, seed: int) -> None:
             if peak_bytes() - before > MEMORY:
                 tell(number, f"{original.name}: memory grew by {(peak_bytes() - before) / 1e9:.1f} GB, {what}")
                 return
-            tell(number, what)
+            seconds = time.process_time() - begun
+            tell(number, what if seconds <= SECONDS else f"{original.name}: {seconds:.0f} s of computing, {what}")
     tell(last, "done")
 
 
@@ -205,7 +208,7 @@ def watch(worker: "subprocess.Popen[str]", first: int, tally: Tally) -> tuple[in
     lines: Queue[str] = Queue()
     assert worker.stdout is not None
     Thread(target=pass_on, args=(worker.stdout, lines), daemon=True).start()
-    current, patience = first, PATIENCE_SECONDS
+    current, patience = first, START_SECONDS
     while True:
         begun = time.monotonic()
         try:
@@ -219,7 +222,7 @@ def watch(worker: "subprocess.Popen[str]", first: int, tally: Tally) -> tuple[in
         if what == "done" or "memory grew" in what:
             return current, what
         if what == "begun":
-            patience = SECONDS
+            patience = HANG_SECONDS
             continue
         tally.count("files")
         if what in OUTCOMES:

@@ -67,7 +67,7 @@ def test_mutated_files_are_refused_or_learned_from(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_dies_or_hangs_is_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fuzz, "SECONDS", 1.0)
+    monkeypatch.setattr(fuzz, "HANG_SECONDS", 1.0)
     begin = "import json, os, sys, time; print(json.dumps([int(sys.argv[1]), 'begun']), flush=True); "
     for ending, what in (("os.abort()", "died with code -6"), ("time.sleep(60)", "not done after 1 s")):
         monkeypatch.setattr(fuzz, "PROGRAM", ("-c", begin + ending))

@@ -256,4 +256,4 @@ class NEC(Agent):
             raise InvalidInputError(f"returns to learn from must be numbers of at most {LARGEST_RETURN:g} up or down")
         super()._load_state(state)
         if self.device.type != "cpu" and self.network.settled:
-            self.unfinished.replace_keys(torch.from_numpy(self.unfinished.keys).to(self.device))
+            self.unfinished.keys = torch.from_numpy(self.unfinished.keys.copy()).to(self.device)

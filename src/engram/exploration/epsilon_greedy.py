@@ -30,6 +30,7 @@ class EpsilonGreedy(Exploration):
 
     def choose(self, step: int, generator: np.random.Generator, view: View) -> int:
         """A uniform action with probability ε, otherwise a greedy one."""
-        if generator.random() < self.epsilon(step):
+        epsilon = self.final if step > self.end_steps else self.epsilon(step)
+        if generator.random() < epsilon:
             return int(generator.integers(view.actions))
         return view.greedy(generator)

@@ -16,5 +16,6 @@ def as_input(observations: Any, device: torch.device) -> torch.Tensor:
 
 def as_rows(observations: Array) -> Floats:
     """A batch of vectors as an array that a kernel can take."""
-    rows: Floats = np.require(observations, np.float32, ("C", "W"))
+    rows = np.ascontiguousarray(observations, np.float32)
+    rows = rows if rows.flags.writeable else rows.copy()  # kernels are compiled for arrays that can be written to
     return rows / np.float32(255) if observations.dtype == np.uint8 else rows

@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from engram.envs.make import Env
-from engram.envs.observed import as_array, as_numbers, is_usable, refuse
+from engram.envs.observed import FLOAT32, FLOAT64, all_usable, as_array, as_numbers, is_usable, refuse
 from engram.errors import EngramError, FaultyEnvironmentError
 from engram.typing import Array
 
@@ -27,6 +27,8 @@ class CheckedEnv:
     def __init__(self, env: Env) -> None:
         self._env = env
         self._shape, self._dtype = tuple(env.observation_space.shape or ()), np.dtype(env.observation_space.dtype)
+        vector = len(self._shape) == 1 and self._dtype in (FLOAT32, FLOAT64)
+        self._is_usable: Any = all_usable if vector else is_usable  # the kernel itself, where it takes them as they are
 
     def reset(self, seed: int, step: int = 0) -> Array:
         """Begin a game; its first observation."""
@@ -45,7 +47,7 @@ class CheckedEnv:
             life_lost = info.get("life_lost", False)
         except Exception as error:
             _blame(error, "step()", STEP, step)
-        if type(reward) is not float or not abs(reward) <= LARGEST_REWARD:
+        if type(reward) is not float or not -LARGEST_REWARD <= reward <= LARGEST_REWARD:
             reward = _reward(reward, step)
         if type(terminated) is not bool or type(truncated) is not bool or type(life_lost) is not bool:
             terminated, truncated = _flag("terminated", terminated, step), _flag("truncated", truncated, step)
@@ -54,12 +56,11 @@ class CheckedEnv:
 
     def _observation(self, observation: Any, step: int) -> Array:
         """An observation as a finite array of the expected shape and dtype, in order and writable."""
-        array: Array = observation
-        if not isinstance(array, np.ndarray) or array.dtype != self._dtype or array.shape != self._shape:
-            array = self._fitted(observation, step)
-        if not is_usable(array):
+        fits = type(observation) is np.ndarray and observation.dtype is self._dtype and observation.shape == self._shape
+        array: Array = observation if fits and observation.flags.carray else self._fitted(observation, step)
+        if not self._is_usable(array):
             refuse(array, _who(step))
-        return array if array.flags.carray else array.copy()
+        return array
 
     def _fitted(self, observation: Any, step: int) -> Array:
         """The observation in the dtype of its space, if it has the right shape and its numbers can be held there."""
@@ -69,7 +70,8 @@ class CheckedEnv:
                 f"the environment gave an observation of shape {array.shape} at step {step}, "
                 f"but its observation space has {self._shape}; check the environment"
             )
-        return as_numbers(array, self._dtype, _who(step))
+        fitted = array if array.dtype == self._dtype else as_numbers(array, self._dtype, _who(step))
+        return fitted if fitted.flags.carray and fitted.dtype is self._dtype else fitted.astype(self._dtype, "C")
 
 
 def _who(step: int) -> str:

@@ -152,7 +152,7 @@ def play(
     and state fit together: the action that was chosen is kept, and is taken when learning goes on.
     """
     lock = nullcontext() if lock is None else lock
-    checked = CheckedEnv(env)
+    checked, actions = CheckedEnv(env), spaces.actions
     while state.step < until:
         if state.observation is None:
             state.resetting = True
@@ -165,8 +165,8 @@ def play(
                 if state.length == 0:
                     agent.begin_episode()
                 action = agent.act(state.observation, state.step)
-                if type(action) is not int or not 0 <= action < spaces.actions:
-                    action = check_action(action, spaces.actions, state.step)
+                if type(action) is not int or not 0 <= action < actions:
+                    action = check_action(action, actions, state.step)
                 state.chosen = action
         seen, reward, terminated, truncated, life_lost = checked.step(first_action + state.chosen, state.step + 1)
         end: EpisodeEnd | None = None

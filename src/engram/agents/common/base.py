@@ -159,8 +159,8 @@ class Agent(ABC):
     def choose(self, step: int, view: View) -> int:
         """The exploration's action for a training step, if the environment has it."""
         action: Any = self.exploration.choose(step, self.policy_rng, view)
-        possible = type(action) is int and 0 <= action < self.spaces.actions
-        return action if possible else check_action(action, self.spaces.actions, step)
+        possible = type(action) is int and 0 <= action < view.actions
+        return action if possible else check_action(action, view.actions, step)
 
     def begin_episode(self) -> None:
         """Called before the first step of every training episode."""

@@ -13,7 +13,7 @@ from engram.training.environment import LARGEST_REWARD
 from engram.training.events import total_of
 from engram.typing import Array, Floats, Longs, States
 
-FEWEST_ROWS = 64  # for which there is room in a new episode
+BLOCK = 256  # steps whose keys are packed together: an array alone takes 15 times the room of four numbers
 
 
 class Finished(NamedTuple):
@@ -50,8 +50,8 @@ class Episode:
 
     def clear(self) -> None:
         """Forget everything."""
-        self._rows: Array = np.zeros((0, 0), np.float32)  # keys, with room for more
-        self._tensors: list[Any] = []  # keys on a GPU
+        self._blocks: list[Any] = []  # keys of earlier steps, `BLOCK` each
+        self._recent: list[Any] = []  # keys since then, one by one
         self.states = array("Q")
         self.actions = array("q")
         self.rewards = array("d")
@@ -63,27 +63,25 @@ class Episode:
     @property
     def keys(self) -> Any:
         """Keys [T, key_size] as an array or a tensor; while the encoder has not settled, observations."""
-        return stack_tensors(self._tensors) if self._tensors else self._rows[: len(self)]
+        parts = [*self._blocks, stacked(self._recent)] if self._recent else self._blocks
+        return parts[0] if len(parts) == 1 else joined(parts)
 
-    def replace_keys(self, keys: Any) -> None:
-        """Take other keys in the place of those of the steps so far."""
-        self._rows, self._tensors = (keys, []) if isinstance(keys, np.ndarray) else (self._rows[:0], list(keys))
+    @keys.setter
+    def keys(self, keys: Any) -> None:
+        self._blocks, self._recent = [keys], []
 
     def add(self, key: Any, state: int, action: int) -> None:
         """Begin a step."""
-        step = len(self.actions)
-        if not isinstance(key, np.ndarray):
-            self._tensors.append(key)
-        elif step < len(self._rows):
-            self._rows[step] = key
-        else:
-            self._rows = grown(self._rows, step, key)
+        self._recent.append(key)
+        if len(self._recent) == BLOCK:
+            self._blocks.append(stacked(self._recent))
+            self._recent = []
         self.states.append(state)
         self.actions.append(action)
 
     def finish(self, returns: Floats) -> Finished:
         """The finished episode with its returns; the buffers are empty afterwards."""
-        states, actions = np.array(self.states, np.uint64), np.array(self.actions, np.int64)
+        states, actions = np.frombuffer(self.states, np.uint64), np.frombuffer(self.actions, np.int64)
         finished = Finished(self.keys, states, actions, returns, total_of(self.rewards))
         self.clear()
         return finished
@@ -110,14 +108,15 @@ class Episode:
             if numbers[name].ndim != 1 or numbers[name].dtype != dtype:
                 raise InvalidInputError(f"{name} of an unfinished episode must be a vector of {np.dtype(dtype)}")
         self.clear()
-        self._rows = state["keys"] if len(state["keys"]) else self._rows
+        if len(state["keys"]):
+            self.keys = state["keys"]
         for name in ("states", "actions", "rewards", "best"):
             getattr(self, name).extend(numbers[name].tolist())
 
     def check(self, length: int, begun: int, spaces: Spaces, *, key: tuple[Any, Any], has_best: bool = False) -> None:
         """Raise InvalidInputError unless so many steps have ended and begun, with keys of this shape and dtype."""
         shape, dtype = key
-        keys = as_array(self.keys) if begun else np.zeros((0, *shape), dtype)
+        keys = as_array(self.keys) if self._blocks or self._recent else np.zeros((0, *shape), dtype)
         actions, best = np.array(self.actions), np.array(self.best)
         facts = {
             f"{begun} steps were begun": len(self) == len(self.states) == begun,
@@ -139,23 +138,25 @@ def within_limit(keys: Array) -> bool:
     return bool((np.abs(keys.astype(np.float64)) <= KEY_LIMIT).all())
 
 
-def grown(rows: Array, count: int, row: Array) -> Array:
-    """An array that begins with the first `count` rows and this one, with room for as many again."""
-    larger = np.empty((max(2 * count, FEWEST_ROWS), *row.shape), row.dtype)
-    if count:
-        larger[:count] = rows
-    larger[count] = row
-    return larger
-
-
 def as_array(numbers: Any) -> Array:
     """A NumPy array of an array or of a tensor on any device."""
     found: Array = numbers if isinstance(numbers, np.ndarray) else numbers.detach().cpu().numpy()
     return found
 
 
-def stack_tensors(keys: list[Any]) -> Any:
-    """A stack of tensors."""
+def stacked(keys: list[Any]) -> Any:
+    """Keys as the rows of one array, or of one tensor."""
+    if isinstance(keys[0], np.ndarray):
+        return np.array(keys)
     from engram.devices import torch  # noqa: PLC0415 (an extra)
 
     return torch.stack(keys)
+
+
+def joined(parts: list[Any]) -> Any:
+    """Arrays, or tensors, one below the other."""
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    from engram.devices import torch  # noqa: PLC0415 (an extra)
+
+    return torch.cat(parts)

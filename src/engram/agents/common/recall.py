@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from engram.agents.common.episode import Episode, as_array
+from engram.agents.common.episode import Episode, as_array, stacked
 from engram.agents.common.waiting import Waiting
 from engram.encoders.base import Encoder, checked
 from engram.errors import InvalidInputError
@@ -39,11 +39,14 @@ class Recall:
     def __init__(self, encoder: Encodes, memory: EpisodicMemory, spaces: Spaces, *, ties: str) -> None:
         self.encoder, self.memory, self.spaces = encoder, memory, spaces
         self._encode = checked(encoder) if isinstance(encoder, Encoder) else encoder
+        self._fixed = is_fixed(encoder)
         self.unfinished, self.waiting = Episode(), Waiting()
         self.view = View(spaces.actions, q_values=self._look_up, distances=self._measure, ties=ties)
 
     def see(self, observation: Array) -> Any:
         """The key of a training step's observation, [1, key_size]; before keys have settled, the observation itself."""
+        if self._fixed:
+            return self._encode(observation[None])
         encoder, was_settled = self.encoder, self.encoder.settled
         encoder.update(observation)
         if not encoder.settled:
@@ -58,9 +61,7 @@ class Recall:
             waited._replace(keys=self._encode(waited.keys)).write_to(self.memory)
         self.waiting.episodes = []
         if len(self.unfinished):
-            encoded = [self._encode(seen[None])[0] for seen in self.unfinished.keys]
-            keys = np.array(encoded) if isinstance(encoded[0], np.ndarray) else encoded
-            self.unfinished.replace_keys(keys)
+            self.unfinished.keys = stacked([self._encode(seen[None])[0] for seen in self.unfinished.keys])
 
     def finish(self, returns: Floats) -> None:
         """End the episode, and write it with its returns, now or when keys have settled."""
@@ -84,7 +85,7 @@ class Recall:
 
     def _look_up(self, keys: Any) -> Floats:
         """Q of every action at the key of a training step, [1, key_size] → [actions]; counts as use."""
-        if not self.encoder.settled:
+        if not self._fixed and not self.encoder.settled:
             return np.zeros(self.spaces.actions, np.float32)
         values: Floats = as_array(self.memory.read(keys, touch=True))[0]
         return values
@@ -105,3 +106,10 @@ class Recall:
         self.waiting.check(spaces)
         if settled and self.waiting.episodes:
             raise InvalidInputError("episodes wait for their encoder to settle, but it has settled")
+
+
+def is_fixed(encoder: Encodes) -> bool:
+    """Whether an encoder learns nothing from what it sees: then there is no need to show it anything."""
+    inner = getattr(encoder, "front", encoder)
+    inner = getattr(inner, "encoder", inner)
+    return inner is None or (isinstance(inner, Encoder) and type(inner).update is Encoder.update and inner.settled)

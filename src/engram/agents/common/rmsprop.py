@@ -52,7 +52,12 @@ class RMSprop:
 
 def check_gradients(gradients: list[torch.Tensor]) -> None:
     """Raise DivergedError unless float32 can hold the sum of the squares of each gradient."""
-    if not all(map(isfinite, torch.stack(torch._foreach_norm(gradients)).tolist())):
+    if gradients[0].is_cuda:
+        squares = torch.stack(torch._foreach_norm(gradients)).tolist()
+    else:
+        flat = [gradient.numpy().reshape(-1) for gradient in gradients]
+        squares = [float(each.dot(each)) for each in flat]
+    if not isfinite(sum(squares)):
         raise DivergedError(
             "learning has diverged: the network's gradients are not finite, and nothing was learned from them; "
             "choose a smaller learning_rate, smaller rewards or another seed"
