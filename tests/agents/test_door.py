@@ -121,12 +121,22 @@ def test_an_empty_batch_has_empty_answers(agent: Agent) -> None:
         assert actions.dtype == np.int64
 
 
+def test_a_batch_larger_than_memory_is_refused_before_it_is_copied(agent: Agent) -> None:
+    endless = np.broadcast_to(good(agent, 1), (10**13, *agent.spaces.observation_shape))
+    for method in methods_of(agent):
+        with pytest.raises(InvalidInputError, match="10,000,000,000,000 observations takes .* of memory are available"):
+            method(endless)
+
+
 def test_other_methods_refuse_what_they_cannot_take(agent: Agent, tmp_path: Path) -> None:
     for steps in (0.5, "many", None, -1, np.nan):
         with pytest.raises(InvalidInputError, match="total_timesteps must be"):
             agent.learn(steps)  # type: ignore[arg-type]
         with pytest.raises(InvalidInputError, match="total_timesteps must be"):
             agent.events(steps)  # type: ignore[arg-type]
+    for word in (None, "yes", 1, np.zeros(0), np.ones(2)):
+        with pytest.raises(InvalidInputError, match="deterministic must be True or False"):
+            agent.predict(good(agent), deterministic=word)  # type: ignore[arg-type]
     for path in (3, None, b"x", "a\0b"):
         with pytest.raises(InvalidInputError, match="path must be"):
             agent.save(path)  # type: ignore[arg-type]

@@ -78,6 +78,7 @@ def test_side_by_side_or_one_by_one_the_episodes_are_the_same() -> None:
     assert together == alone == by_three
     assert together == evaluate_policy(agent, "CartPole-v1", 7, return_episode_rewards=True)
     assert together != evaluate_policy(agent, "CartPole-v1", 7, return_episode_rewards=True, seed=99)
+    assert together == evaluate_policy(agent, "CartPole-v1", 7, return_episode_rewards=True, seed=float(agent.seed))  # type: ignore[call-overload]
 
 
 def test_mean_and_deviation_are_those_of_the_episodes() -> None:

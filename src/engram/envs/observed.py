@@ -4,6 +4,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from engram import checks
 from engram.compiling import compiled
 from engram.errors import InvalidInputError
 from engram.typing import Array
@@ -74,6 +75,11 @@ def as_batch(given: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
             f"observations must have shape (batch, {', '.join(map(str, shape))}), got {array.shape}; "
             "one alone is a batch of one: observation[None]"
         )
+    checks.room(
+        2 * array.size * max(array.itemsize, dtype.itemsize),
+        f"a batch of {len(array):,} observations",
+        lambda free: "hand in smaller batches",
+    )
     batch = array if array.dtype == dtype else as_numbers(array, dtype, "observations")
     if not is_usable(batch):
         refuse(batch, "observations")

@@ -135,8 +135,7 @@ def evaluate_policy(
     episodes = checks.at_least("n_eval_episodes", n_eval_episodes, 1)
     if max_steps is not None:
         checks.at_least("max_steps", max_steps, 1)
-    if seed is not None:
-        checks.at_least("seed", seed, 0)
+    seed = agent.seed if seed is None else checks.at_least("seed", seed, 0)
     source = EnvSource(env)
     envs = [source.make() for _ in range(1 if source.shared else episodes)]
     try:
@@ -144,7 +143,7 @@ def evaluate_policy(
             agent,
             envs,
             episodes,
-            seed=agent.seed if seed is None else seed,
+            seed=seed,
             deterministic=deterministic,
             max_steps=max_steps,
         )

@@ -249,6 +249,7 @@ class Agent(ABC):
         given = as_array(observation, "observations")
         single = given.shape == self.spaces.observation_shape
         batch = self.batch(given[None] if single else given)
+        deterministic = checks.flag("deterministic", deterministic)
         evaluate: Any = type(self).q_values  # without the check at its door, which the batch has passed
         with self.lock:
             q = evaluate.__wrapped__(self, batch)
