@@ -26,6 +26,7 @@ LAYERS = (
         "frames",
         "machine",
         "version",
+        "weights",
     ),
     ("files",),
     ("memory",),

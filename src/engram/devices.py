@@ -4,23 +4,21 @@ Importing this module needs the `torch` extra; only what learns with networks im
 """
 
 from collections.abc import Iterable
-
-import numpy as np
+from typing import Any
 
 from engram import checks
 from engram.errors import InvalidInputError, MissingExtraError
-from engram.typing import Array
+from engram.weights import LARGEST_WEIGHT, check_fit, require_sound
 
 try:
     import torch
 except ModuleNotFoundError as error:
     raise MissingExtraError(
-        'NEC and D3QN learn with PyTorch, which is not installed; pip install "engram-rl[torch]"'
+        "networks for images, on GPUs and of your own are PyTorch's, which is not installed; "
+        'pip install "engram-rl[torch]"'
     ) from error
 
 __all__ = ["check_weights", "find_device", "put", "torch"]
-
-LARGEST_WEIGHT = 1e6  # up or down, of a network that has not diverged
 
 
 def find_device(name: str) -> torch.device:
@@ -34,21 +32,13 @@ def find_device(name: str) -> torch.device:
     return torch.device(name)
 
 
-def put(
-    weight: torch.Tensor, array: Array, *, lowest: float = -LARGEST_WEIGHT, highest: float = LARGEST_WEIGHT
-) -> None:
-    """Copy an array into a tensor of the same shape; InvalidInputError if it does not fit or a number is too large."""
-    if not isinstance(array, np.ndarray) or array.shape != tuple(weight.shape) or array.dtype != np.float32:
-        raise InvalidInputError(f"weights must be float32 of shape {tuple(weight.shape)}, got {array!r:.100}")
-    if not ((array >= lowest) & (array <= highest)).all():
-        raise InvalidInputError(f"weights must be numbers from {lowest:g} to {highest:g}, got others, NaN or infinity")
+def put(weight: torch.Tensor, array: Any, **limits: float) -> None:
+    """Copy an array into a tensor of the same shape, if it fits and its numbers are within limits."""
+    fitting = check_fit(array, tuple(weight.shape), **limits)
     with torch.no_grad():
-        weight.copy_(torch.from_numpy(array))
+        weight.copy_(torch.from_numpy(fitting))
 
 
 def check_weights(weights: Iterable[torch.Tensor]) -> None:
     """Raise InvalidInputError unless all weights are numbers that `put` would take."""
-    if not all(bool((weight.detach().abs() <= LARGEST_WEIGHT).all()) for weight in weights):
-        raise InvalidInputError(
-            f"weights must be numbers from -{LARGEST_WEIGHT:g} to {LARGEST_WEIGHT:g}: the network diverged"
-        )
+    require_sound(all(bool((weight.detach().abs() <= LARGEST_WEIGHT).all()) for weight in weights))

@@ -76,7 +76,8 @@ class Part:
 
     def describe(self) -> dict[str, Any]:
         """The part as plain data: its name, its options and, for a part of the user's own, a digest of its source."""
-        described = {"name": self.name, **self.options}
+        options = {name: list(each) if isinstance(each, tuple) else each for name, each in self.options.items()}
+        described = {"name": self.name, **options}
         return described if self.is_built_in else {**described, "source": source_digest(type(self))}
 
     def spec(self) -> str:

@@ -124,7 +124,9 @@ def test_an_empty_batch_has_empty_answers(agent: Agent) -> None:
 def test_a_batch_larger_than_memory_is_refused_before_it_is_copied(agent: Agent) -> None:
     endless = np.broadcast_to(good(agent, 1), (10**13, *agent.spaces.observation_shape))
     for method in methods_of(agent):
-        with pytest.raises(InvalidInputError, match=r"10,000,000,000,000 observations takes .* of memory are available"):
+        with pytest.raises(
+            InvalidInputError, match=r"10,000,000,000,000 observations takes .* of memory are available"
+        ):
             method(endless)
 
 

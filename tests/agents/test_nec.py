@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram import NEC, evaluate_policy, load
-from engram.agents.common.rmsprop import RMSprop
-from engram.agents.nec import NECConfig, estimate, n_step_returns
+from engram.agents.learners.keys_torch import estimate
+from engram.agents.learners.rmsprop_torch import RMSprop
+from engram.agents.nec import NECConfig, n_step_returns
 from engram.devices import torch
 from engram.errors import InvalidInputError
 from engram.networks import make_module
@@ -136,7 +137,7 @@ def test_learning_the_memory_moves_stored_keys_and_values() -> None:
     before = [agent.memory.entries(action) for action in range(2)]
     assert (agent.memory.companions == 0).all()
     batch = agent.replay.sample(agent.replay_rng, 32)
-    h = agent.network.module(torch.from_numpy(batch.observations)).detach()
+    h = torch.from_numpy(agent.network(batch.observations))
     near = agent.memory.look_up(batch.actions, h.numpy())
     stored = [
         (torch.from_numpy(b["keys"]).requires_grad_(), torch.from_numpy(b["values"]).requires_grad_()) for b in before
@@ -199,9 +200,6 @@ def test_keys_have_the_same_bits_alone_and_in_a_batch() -> None:
     together = agent.network(batch)
     for observation, key in zip(batch, together, strict=True):
         np.testing.assert_array_equal(agent.network(observation[None])[0], key)
-    torch.testing.assert_close(
-        agent.network.module(torch.from_numpy(batch)), torch.from_numpy(together), rtol=1e-4, atol=1e-5
-    )
     actions = agent.predict(batch)[0]
     assert all(agent.predict(observation)[0] == action for observation, action in zip(batch, actions, strict=True))
 
@@ -301,7 +299,7 @@ def test_a_missing_gpu_is_named() -> None:
     if not torch.cuda.is_available():
         with pytest.raises(InvalidInputError, match=r"PyTorch sees no GPU"):
             NEC("CartPole-v1", device="cuda")
-        assert NEC("CartPole-v1", device="auto").device.type == "cpu"
+        assert NEC("CartPole-v1", device="auto").device == "cpu"
 
 
 @pytest.mark.slow

@@ -6,20 +6,20 @@ from typing import Any, Literal
 import numpy as np
 
 from engram.agents.common.base import Agent
-from engram.agents.common.config import EncoderConfig
-from engram.agents.common.front import Front
-from engram.agents.common.q_network import QNetwork
-from engram.agents.common.rmsprop import RMSPROP_LIMITS, RMSprop
+from engram.agents.common.config import EncoderConfig, chosen_device
 from engram.agents.common.settings import takes
+from engram.agents.learners.front import Front
+from engram.agents.learners.q_compiled import CompiledQ
+from engram.agents.learners.q_settings import QSettings
+from engram.agents.learners.rmsprop import RMSPROP_LIMITS
 from engram.checks import MOST_STEPS
-from engram.devices import find_device, torch
 from engram.envs import EnvLike
 from engram.envs.observed import is_usable
 from engram.errors import DivergedError, InvalidInputError
 from engram.exploration import View
 from engram.memory.tables import MOST_ENTRIES
 from engram.networks import NETWORKS, Network, default_network
-from engram.networks.base import WIDEST
+from engram.networks.base import WIDEST, checked_widths
 from engram.randomness import generator
 from engram.replay.transitions import Batch, TransitionReplay
 from engram.typing import Array, Floats
@@ -83,28 +83,16 @@ class D3QN(Agent):
         rng = generator(self.seed, "encoder")
         front = Front(config, spaces, rng)
         self.front, self.encoder = front, front.encoder
-        drawn = rng.bit_generator.state
         recipe = default_network(front.shape) if config.network is None else NETWORKS.find(config.network)
+        device, settings = chosen_device(config.device), QSettings.of(config)
+        widths = checked_widths(recipe, front.shape, config.feature_size)
+        if device == "cpu" and widths is not None:
+            self.learner: Any = CompiledQ(front, widths, spaces.actions, settings, rng)
+        else:
+            from engram.agents.learners.q_torch import TorchQ  # noqa: PLC0415 (needs torch)
 
-        def network() -> QNetwork:
-            rng.bit_generator.state = drawn  # both networks begin with the same weights
-            return QNetwork(
-                front,
-                recipe,
-                spaces.actions,
-                feature_size=config.feature_size,
-                dueling=config.dueling,
-                rng=rng,
-                device=find_device(config.device),
-            )
-
-        self.online, self.target = network(), network()
-        self.optimiser = RMSprop(
-            self.online.parameters,
-            learning_rate=config.learning_rate,
-            decay=config.rmsprop_decay,
-            epsilon=config.rmsprop_epsilon,
-        )
+            self.learner = TorchQ(front, recipe, spaces.actions, settings, rng, device)
+        self.online, self.target, self.optimiser = self.learner.online, self.learner.target, self.learner.optimiser
         self.replay = TransitionReplay(config.replay_size, spaces.observation_shape, spaces.observation_dtype)
         self.replay_rng = generator(self.seed, "replay")
         self._action = 0  # the last one taken
@@ -130,7 +118,7 @@ class D3QN(Agent):
         if due and self.front.settled:
             self.learn_from(self.replay.sample(self.replay_rng, config.batch_size))
         if step % config.target_update_steps == 0:
-            self.target.copy(self.online)
+            self.learner.renew_target()
 
     def learn_from(self, batch: Batch) -> None:
         """One step of RMSprop on the Huber loss between Q(s, a) and the targets, summed over the batch.
@@ -138,25 +126,7 @@ class D3QN(Agent):
         The paper takes its learning rate and ε from Mnih et al. (2015), where gradients are summed; with their mean,
         ε would stand against gradients 32 times smaller, and hardly anything would be learned.
         """
-        online = self.online
-        targets = torch.from_numpy(self.targets(batch)[:, None]).to(online.device)  # [B, 1]
-        actions = torch.from_numpy(batch.actions[:, None]).to(online.device)
-        taken = online.forward(batch.observations).gather(1, actions)  # Q(s, a), [B, 1]
-        loss = torch.nn.functional.huber_loss(taken, targets, reduction="sum")
-        self.optimiser.step(torch.autograd.grad(loss, online.parameters))
-        online.weights_changed()
-
-    def targets(self, batch: Batch) -> Floats:
-        """y = r + γ Q'(s', argmaxₐ Q(s', a)), or r + γ maxₐ Q'(s', a) if not double; nothing follows an end. [B]."""
-        config = self.config
-        following = self.target(batch.next_observations)  # Q'(s', ·), [B, actions]
-        choosing = self.online(batch.next_observations) if config.double else following
-        value: Floats = following[np.arange(len(following)), choosing.argmax(axis=1)]
-        ended = batch.terminated if config.bootstrap_truncated else batch.terminated | batch.truncated
-        value[ended] = 0
-        value *= np.float32(config.discount)
-        value += batch.rewards
-        return value
+        self.learner.learn(batch)
 
     def q_values(self, observations: Array) -> Floats:
         """Q of every action for a batch of observations; 0 before the encoder in front has settled."""
@@ -166,7 +136,7 @@ class D3QN(Agent):
         """Q of every action for observations that were checked."""
         if not self.front.settled:
             return np.zeros((len(observations), self.spaces.actions), np.float32)
-        q = self.online(observations)
+        q: Floats = self.learner(observations)
         if not is_usable(q):
             raise DivergedError("the network gives values that are not finite; choose a smaller learning_rate")
         return q

@@ -7,22 +7,22 @@ import numpy as np
 
 from engram import checks
 from engram.agents.common.base import Agent
-from engram.agents.common.config import EncoderConfig
-from engram.agents.common.front import Front
-from engram.agents.common.key_network import KeyNetwork, checked
+from engram.agents.common.config import EncoderConfig, chosen_device
 from engram.agents.common.recall import Recall
-from engram.agents.common.rmsprop import RMSPROP_LIMITS, RMSprop, check_gradients
 from engram.agents.common.settings import takes
+from engram.agents.learners.front import Front
+from engram.agents.learners.key_settings import KeySettings
+from engram.agents.learners.keys_compiled import CompiledKeys
+from engram.agents.learners.rmsprop import RMSPROP_LIMITS
 from engram.checks import MOST_STEPS
-from engram.devices import find_device, torch
 from engram.envs import EnvLike
 from engram.errors import InvalidInputError
 from engram.hashing import state_of
 from engram.memory import EpisodicMemory
 from engram.memory.strategies import Strategy, get_strategy
 from engram.memory.tables import MOST_ENTRIES
-from engram.networks import NETWORKS, Network, default_network, make_module
-from engram.networks.base import WIDEST
+from engram.networks import NETWORKS, Network, default_network
+from engram.networks.base import WIDEST, checked_widths
 from engram.randomness import generator
 from engram.replay.returns import ReturnBatch, ReturnReplay
 from engram.typing import Array, Doubles, Floats
@@ -77,18 +77,6 @@ def n_step_returns(rewards: Doubles, best: Doubles, n: int, discount: float) -> 
     return returns.astype(np.float32)
 
 
-def estimate(
-    h: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, there: torch.Tensor, delta: float
-) -> torch.Tensor:
-    """Q(s, a) = Σ wᵢ Qᵢ / Σ wᵢ, wᵢ = 1/(‖h − hᵢ‖² + δ), through which gradients flow to h, hᵢ and Qᵢ.
-
-    h [B, d], keys [B, k, d], values [B, k]; `there` [B, k] is 0 where a table had fewer entries than k.
-    """
-    distances = (h.unsqueeze(1) - keys).square().sum(2)  # [B, k]
-    weights = there / (distances + delta)
-    return (weights * values).sum(1) / weights.sum(1)
-
-
 class NEC(Agent):
     """Neural episodic control.
 
@@ -121,12 +109,19 @@ class NEC(Agent):
             f"a learning step with {config.neighbours:,} neighbours for each of {config.batch_size:,} states",
             lambda _: "choose a smaller batch_size, fewer neighbours or a smaller key_size",
         )
-        self.device = find_device(config.device)
+        self.device = device = chosen_device(config.device)
         rng = generator(self.seed, "encoder")
         front = Front(config, spaces, rng)
         self.encoder = front.encoder
         recipe = default_network(front.shape) if config.network is None else NETWORKS.find(config.network)
-        self.network = KeyNetwork(front, make_module(recipe, front.shape, config.key_size, rng), self.device)
+        settings, widths = KeySettings.of(config), checked_widths(recipe, front.shape, config.key_size)
+        if device == "cpu" and widths is not None:
+            self.network: Any = CompiledKeys(front, widths, settings, rng)
+        else:
+            from engram.agents.learners.keys_torch import TorchKeys  # noqa: PLC0415 (needs torch)
+
+            self.network = TorchKeys(front, recipe, settings, rng, device)
+        self.optimiser = self.network.optimiser
         self.memory = EpisodicMemory(
             actions=spaces.actions,
             key_size=config.key_size,
@@ -137,13 +132,7 @@ class NEC(Agent):
             match=config.memory_step,
             exact_read=False,
             companions=config.key_size + 1 if config.learn_memory else 0,
-            device=self.device.type,
-        )
-        self.optimiser = RMSprop(
-            self.network.module.parameters(),
-            learning_rate=config.learning_rate,
-            decay=config.rmsprop_decay,
-            epsilon=config.rmsprop_epsilon,
+            device=device,
         )
         self.replay = ReturnReplay(config.replay_size, spaces.observation_shape, spaces.observation_dtype)
         self.replay_rng = generator(self.seed, "replay")
@@ -181,51 +170,7 @@ class NEC(Agent):
 
     def learn_from(self, batch: ReturnBatch) -> None:
         """One step of RMSprop on the mean of (Q(s, a) − R)² over a batch of remembered states."""
-        self.network.weights_changed()
-        h = self.network.forward(batch.observations)
-        looked_up = h.detach() if h.is_cuda else checked(h.detach().numpy())
-        near = self.memory.look_up(batch.actions, looked_up, touch=True)
-        usable = near.found > 0  # an empty table predicts 0 whatever the network says
-        if not usable.all():
-            if not usable.any():
-                return
-            h = h[torch.from_numpy(usable).to(self.device)]
-        found = near.found[usable]
-        slots = near.slots[usable].astype(np.int64)
-        there = np.arange(slots.shape[1]) < found[:, None]  # [B, k]
-        target = torch.from_numpy(batch.returns[usable]).to(self.device)
-        mask = torch.from_numpy(there.astype(np.float32)).to(self.device)
-        keys, values = (torch.as_tensor(part[usable], device=self.device) for part in (near.keys, near.values))
-        if not self.config.learn_memory:
-            loss = (estimate(h, keys, values, mask, self.config.delta) - target).square().mean()
-            self.optimiser.step(torch.autograd.grad(loss, self.optimiser.parameters))
-            return
-        # an entry may be a neighbour of several states: its gradients add up
-        entries = np.where(there, batch.actions[usable][:, None] * self.config.capacity + slots, -1)
-        unique, first, back = np.unique(entries, return_index=True, return_inverse=True)
-        place = torch.from_numpy(back.reshape(entries.shape)).to(self.device)
-        entry_keys = keys.reshape(-1, self.config.key_size)[torch.from_numpy(first).to(self.device)].requires_grad_()
-        entry_values = values.reshape(-1)[torch.from_numpy(first).to(self.device)].requires_grad_()
-        q = estimate(h, entry_keys[place], entry_values[place], mask, self.config.delta)
-        loss = (q - target).square().mean()
-        *gradients, key_gradient, value_gradient = torch.autograd.grad(
-            loss, [*self.optimiser.parameters, entry_keys, entry_values]
-        )
-        check_gradients([key_gradient, value_gradient])
-        self.optimiser.step(gradients)
-        real = unique >= 0
-        gradient = torch.cat([key_gradient, value_gradient[:, None]], 1).cpu().numpy()[real]
-        entry = torch.cat([entry_keys, entry_values[:, None]], 1).detach().cpu().numpy()[real]
-        self._learn_entries(unique[real] // self.config.capacity, unique[real] % self.config.capacity, entry, gradient)
-
-    def _learn_entries(self, actions: Array, slots: Array, entries: Floats, gradients: Floats) -> None:
-        """RMSprop on stored keys and values, [U, key_size + 1], its squared averages kept beside each entry."""
-        config = self.config
-        squares = self.memory.companions[actions, slots]
-        squares = config.rmsprop_decay * squares + (1 - config.rmsprop_decay) * gradients**2
-        entries = entries - np.float32(config.learning_rate) * gradients / np.sqrt(squares + config.rmsprop_epsilon)
-        entries = entries.astype(np.float32)
-        self.memory.adjust(actions, slots, entries[:, :-1], entries[:, -1], companions=squares)
+        self.network.learn(batch, self.memory)
 
     def q_values(self, observations: Array) -> Floats:
         """Q of every action for a batch of observations; touches nothing."""
@@ -255,5 +200,5 @@ class NEC(Agent):
         if not all((np.abs(each.astype(np.float64)) <= LARGEST_RETURN).all() for each in returns):
             raise InvalidInputError(f"returns to learn from must be numbers of at most {LARGEST_RETURN:g} up or down")
         super()._load_state(state)
-        if self.device.type != "cpu" and self.network.settled:
-            self.unfinished.keys = torch.from_numpy(self.unfinished.keys.copy()).to(self.device)
+        if self.device != "cpu" and self.network.settled:
+            self.unfinished.keys = self.network.moved(self.unfinished.keys)

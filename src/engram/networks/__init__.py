@@ -1,4 +1,4 @@
-"""Networks of NEC and D3QN, as recipes: making their modules needs the extra `torch`."""
+"""Networks of NEC and D3QN, as recipes: linear layers are compiled, all else needs the extra `torch`."""
 
 from engram.networks.base import Network, make_module
 from engram.networks.convolutional import Convolutional

@@ -1,5 +1,7 @@
-"""What a network is: a recipe for a PyTorch module that turns encoded observations into features."""
+"""What a network is: a recipe for layers that turn encoded observations into features."""
 
+from collections.abc import Sequence
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,15 +20,42 @@ COPIES = (
 
 
 class Network(Part):
-    """Makes the module of NEC or D3QN, from the shape of an observation and the number of features to give.
+    """The recipe for the network of NEC or D3QN: from the shape of an observation and the number of features to give.
 
-    To write your own, derive from this class and define `make`. The heads are the agent's own: NEC takes the features
-    as the key, D3QN puts its Q-values behind them. Weights are drawn by PyTorch's generator, which the agent seeds.
+    To write your own, derive from this class and define one of two methods. `widths` describes linear layers with ReLUs
+    between: those are compiled, and need no PyTorch on the CPU. `make` makes any PyTorch module. The heads are the
+    agent's own: NEC takes the features as the key, D3QN puts its Q-values behind them.
     """
+
+    def widths(self, shape: tuple[int, ...], size: int) -> Sequence[int] | None:
+        """The lengths of the input and of what each linear layer gives, the last being `size`; None: see `make`."""
+        return None
 
     def make(self, shape: tuple[int, ...], size: int) -> "torch.nn.Module":
         """A module that maps float32 [B, *shape] to [B, size]; bytes come in scaled to [0, 1]."""
-        raise NotImplementedError(f"the network {self.name!r} must define make(shape, size)")
+        widths = checked_widths(self, shape, size)
+        if widths is None:
+            raise NotImplementedError(f"the network {self.name!r} must define make(shape, size) or widths(shape, size)")
+        from engram.devices import torch  # noqa: PLC0415 (an extra)
+
+        linear = [torch.nn.Linear(inputs, outputs) for inputs, outputs in pairwise(widths)]
+        between = [torch.nn.ReLU() for _ in linear[1:]]
+        return torch.nn.Sequential(*(layer for pair in zip_longest(linear, between) for layer in pair if layer))
+
+
+def checked_widths(network: Network, shape: tuple[int, ...], size: int) -> tuple[int, ...] | None:
+    """The widths of a network's layers, if it has them and they lead from vectors of this shape to so many features."""
+    given: Any = network.widths(shape, size)
+    if given is None:
+        return None
+    widths = [checks.at_least(f"widths of the network {network.name!r}", width, 1, WIDEST) for width in given]
+    if len(widths) < 2 or (widths[0],) != shape or widths[-1] != size:
+        raise InvalidInputError(
+            f"the network {network.name!r} must lead from observations of shape {shape} to {size} features, "
+            f"but its widths are {widths}"
+        )
+    require_weights(sum(inputs * outputs for inputs, outputs in pairwise(widths)), "width")
+    return tuple(widths)
 
 
 def make_module(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from importlib.util import find_spec
 from typing import Any, Literal, Self, get_args, get_origin
 
 import numpy as np
@@ -133,6 +134,23 @@ def check_device(name: Any) -> None:
     """Raise InvalidInputError unless this can be the name of a device."""
     if not isinstance(name, str) or not re.fullmatch(r"auto|cpu|cuda(:\d{1,3})?", name):
         raise InvalidInputError(f"device must be one of 'cpu', 'cuda', 'auto', got {name!r:.100}")
+
+
+def has_torch() -> bool:
+    """Whether PyTorch is installed."""
+    try:
+        return find_spec("torch") is not None
+    except ValueError:  # it was ruled out by setting sys.modules["torch"] to None
+        return False
+
+
+def chosen_device(name: str) -> str:
+    """The device of that name; "auto" is the GPU where PyTorch sees one. The CPU needs no PyTorch."""
+    if name == "cpu" or (name == "auto" and not has_torch()):
+        return "cpu"
+    from engram.devices import find_device  # noqa: PLC0415 (an extra)
+
+    return str(find_device(name))
 
 
 def part_settings(config: type[AgentConfig]) -> list[str]:

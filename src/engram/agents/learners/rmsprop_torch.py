@@ -1,4 +1,4 @@
-"""RMSprop as the paper's authors ran it: ε stands inside the square root."""
+"""RMSprop as the paper's authors ran it, for parameters of PyTorch's: ε stands inside the square root."""
 
 from collections.abc import Iterable
 from math import isfinite
@@ -6,13 +6,7 @@ from typing import Any
 
 from engram.devices import put, torch
 from engram.envs.observed import LARGEST
-from engram.errors import DivergedError
-
-RMSPROP_LIMITS: dict[str, tuple[float, float]] = {  # of the settings of agents that learn with it
-    "learning_rate": (0, 1),
-    "rmsprop_decay": (0, 1),
-    "rmsprop_epsilon": (1e-30, 1),
-}
+from engram.weights import require_finite
 
 
 class RMSprop:
@@ -57,8 +51,4 @@ def check_gradients(gradients: list[torch.Tensor]) -> None:
     else:
         flat = [gradient.numpy().reshape(-1) for gradient in gradients]
         squares = [float(each.dot(each)) for each in flat]
-    if not isfinite(sum(squares)):
-        raise DivergedError(
-            "learning has diverged: the network's gradients are not finite, and nothing was learned from them; "
-            "choose a smaller learning_rate, smaller rewards or another seed"
-        )
+    require_finite(isfinite(sum(squares)))

@@ -1,0 +1,169 @@
+"""NEC's network and its learning step, compiled: for vectors on the CPU."""
+
+from typing import Any
+
+import numpy as np
+
+from engram.agents.learners.front import Front
+from engram.agents.learners.key_settings import KeySettings, checked, learn_entries
+from engram.agents.learners.rmsprop import Averages
+from engram.compiling import compiled
+from engram.memory import EpisodicMemory
+from engram.memory.store import Neighbours
+from engram.networks.dense import STEEPEST, Dense, as_rows, backward, take_step
+from engram.replay.returns import ReturnBatch
+from engram.typing import Array, Floats, Longs
+from engram.weights import require_finite
+
+
+@compiled
+def slope_by_keys(
+    keys: Floats,  # [B, d]
+    near_keys: Floats,  # [B, k, d]
+    near_values: Floats,  # [B, k]
+    found: Longs,  # [B]
+    returns: Floats,  # [B]
+    delta: float,
+    slopes: Floats,  # [B, d], out
+    near_slopes: Floats,  # [B, k, d + 1] of each neighbour's key and value, out; [0, 0, 0] if not wanted
+) -> None:
+    """Slopes of the mean of (Q(s, a) − R)², with Q = Σ wᵢ Qᵢ / Σ wᵢ and wᵢ = 1/(‖h − hᵢ‖² + δ).
+
+    States whose table was empty do not count: it predicts 0 whatever the network says.
+    """
+    dims = keys.shape[1]
+    counted = max((found > 0).sum(), 1)
+    weights = np.empty(near_values.shape[1], np.float64)
+    for row in range(len(keys)):
+        slopes[row] = np.float32(0)
+        if found[row] == 0:
+            continue
+        total, whole = 0.0, 0.0
+        for i in range(found[row]):
+            distance = np.float32(0)
+            for dim in range(dims):
+                difference = keys[row, dim] - near_keys[row, i, dim]
+                distance += difference * difference
+            weights[i] = 1 / (np.float64(distance) + delta)
+            total += weights[i] * near_values[row, i]
+            whole += weights[i]
+        q = total / whole
+        outer = 2 * (q - returns[row]) / counted
+        for i in range(found[row]):
+            share = weights[i] / whole
+            inner = np.float32(-2 * outer * share * weights[i] * (near_values[row, i] - q))
+            for dim in range(dims):
+                slopes[row, dim] += inner * (keys[row, dim] - near_keys[row, i, dim])
+            if len(near_slopes):
+                for dim in range(dims):
+                    near_slopes[row, i, dim] = -inner * (keys[row, dim] - near_keys[row, i, dim])
+                near_slopes[row, i, dims] = outer * share
+
+
+@compiled
+def learn(
+    parameters: Floats,
+    squares: Floats,
+    widths: Longs,
+    x: Floats,  # [B, inputs]
+    layers: Floats,  # as the forward pass gave them
+    near_keys: Floats,  # [B, k, d]
+    near_values: Floats,  # [B, k]
+    found: Longs,  # [B]
+    returns: Floats,  # [B]
+    delta: float,
+    learning_rate: float,
+    decay: float,
+    epsilon: float,
+    near_slopes: Floats,  # [B, k, d + 1], out; [0, 0, 0] if not wanted
+) -> bool:
+    """One step of RMSprop on the mean of (Q(s, a) − R)²; False, and nothing is changed, if gradients overflow."""
+    slopes = np.empty_like(layers)
+    rows, dims = len(x), widths[-1]
+    first = len(layers) - rows * dims
+    keys, by_keys = layers[first:].reshape(rows, dims), slopes[first:].reshape(rows, dims)
+    slope_by_keys(keys, near_keys, near_values, found, returns, delta, by_keys, near_slopes)
+    for slope in near_slopes.flat:
+        if not abs(slope) * rows <= STEEPEST:  # an entry may be near to all states
+            return False
+    gradient = np.empty_like(parameters)
+    backward(parameters, widths, x, layers, slopes, gradient)
+    return take_step(parameters, squares, gradient, learning_rate, decay, epsilon)
+
+
+class CompiledKeys:
+    """Observations to keys, and how the network learns where to put them.
+
+    The same observation under the same weights has the same bits alone and in a batch.
+    """
+
+    def __init__(self, front: Front, widths: tuple[int, ...], settings: KeySettings, rng: np.random.Generator) -> None:
+        self.front, self.settings = front, settings
+        names = [f"{2 * layer}.{part}" for layer in range(len(widths) - 1) for part in ("weight", "bias")]
+        self.dense = Dense(widths, names)
+        self.dense.draw(rng)
+        self.optimiser = Averages(self.dense)
+        self._inputs = widths[0]
+        self._numbers = settings.delta, settings.learning_rate, settings.rmsprop_decay, settings.rmsprop_epsilon
+        self._unwanted = np.zeros((0, 0, 0), np.float32)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the encoder in front has settled; the network goes on learning."""
+        return self.front.settled
+
+    def update(self, observation: Array) -> None:
+        """Show the encoder in front the observation of a training step."""
+        self.front.update(observation)
+
+    def __call__(self, observations: Array) -> Floats:
+        """[B, …] → [B, key_size]."""
+        return checked(self.dense(as_rows(self.front(observations), self._inputs)))
+
+    def learn(self, batch: ReturnBatch, memory: EpisodicMemory) -> None:
+        """One step of RMSprop on the mean of (Q(s, a) − R)² over a batch of remembered states."""
+        dense, settings = self.dense, self.settings
+        x = as_rows(self.front(batch.observations), self._inputs)
+        layers = dense.run(x)
+        near = memory.look_up(batch.actions, checked(dense.last(layers, len(x))), touch=True)
+        slopes = self._unwanted
+        if settings.learn_memory:
+            slopes = np.zeros((*near.slots.shape, settings.key_size + 1), np.float32)
+        learned = learn(
+            dense.parameters,
+            self.optimiser.squares,
+            dense.widths,
+            x,
+            layers,
+            near.keys,
+            near.values,
+            near.found,
+            batch.returns,
+            *self._numbers,
+            slopes,
+        )
+        require_finite(learned)
+        if settings.learn_memory:
+            self._learn_entries(memory, batch.actions, near, slopes)
+
+    def _learn_entries(self, memory: EpisodicMemory, actions: Longs, near: Neighbours, slopes: Floats) -> None:
+        """The same step for the neighbours; an entry may be one of several states: its gradients add up."""
+        there = np.arange(near.slots.shape[1]) < near.found[:, None]  # [B, k]
+        entries = (actions[:, None] * self.settings.capacity + near.slots)[there]
+        unique, first, back = np.unique(entries, return_index=True, return_inverse=True)
+        gradients = np.zeros((len(unique), slopes.shape[2]), np.float32)
+        np.add.at(gradients, back, slopes[there])
+        numbers = np.concatenate([near.keys, near.values[:, :, None]], 2)[there][first]
+        learn_entries(memory, self.settings, unique, numbers, gradients)
+
+    def check_valid(self) -> None:
+        """Raise InvalidInputError unless every weight is one that can be saved and loaded."""
+        self.dense.check_valid()
+
+    def state_dict(self) -> dict[str, Any]:
+        """The network's weights, by name."""
+        return self.dense.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore what `state_dict` gave."""
+        self.dense.load_state_dict(state)
