@@ -335,8 +335,9 @@ def a_log_without_checkpoints(root: Path) -> None:
     log = (folder / "progress.jsonl").read_bytes()
     for path in folder.glob("checkpoint-*"):
         path.unlink()
+    (folder / "meta.json").write_bytes(b"of a run whose result was lost")
     assert "there is no checkpoint" in finish(TINY, folder, CADENCE)[0]
-    assert tree(folder / "aside-1") == {"progress.jsonl": log}
+    assert tree(folder / "aside-1") == {"progress.jsonl": log, "meta.json": b"of a run whose result was lost"}
     assert not differing(folder, expected)
 
 

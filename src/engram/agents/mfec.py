@@ -15,9 +15,12 @@ from engram.encoders.base import build_encoder
 from engram.encoders.identity import Identity
 from engram.encoders.projection import LARGEST_SIZE, Projection
 from engram.envs import EnvLike
+from engram.exploration.epsilon_greedy import EpsilonGreedy
+from engram.exploration.greedy import greedy
 from engram.hashing import state_of
 from engram.memory import EpisodicMemory
 from engram.memory.batch import check_merging
+from engram.memory.quick import Desk
 from engram.memory.strategies import Strategy, get_strategy
 from engram.memory.tables import MOST_ENTRIES
 from engram.randomness import generator
@@ -89,6 +92,17 @@ class MFEC(Agent):
         )
         self.recall = Recall(self.encoder, self.memory, spaces, ties=config.ties)
         self.unfinished, self.waiting = self.recall.unfinished, self.recall.waiting
+        self._desk = self._find_desk()
+        if self._desk is not None:
+            self.unfinished.take_notes_from(self._desk)
+
+    def _find_desk(self) -> Desk | None:
+        """Where one compiled call carries out a step, if all parts are built in and vectors are their own keys."""
+        spaces = self.spaces
+        plain_states = len(spaces.observation_shape) == 1 and spaces.observation_dtype == np.float32
+        plain_parts = type(self.encoder) is Identity and type(self.exploration) is EpsilonGreedy
+        usual = type(self).choose is Agent.choose and not self.config.duplicates
+        return self.memory.desk() if plain_states and plain_parts and usual else None
 
     def forget_episode(self) -> None:
         """Drop the unfinished episode."""
@@ -96,9 +110,26 @@ class MFEC(Agent):
 
     def act(self, observation: Array, step: int) -> int:
         """Choose an action by the exploration; the memory is read only if it asks for values."""
+        if self._desk is not None:
+            return self._act_at_once(self._desk, observation, step)
         keys = self.recall.see(observation)  # [1, key_size]
         action = self.choose(step, self.recall.view.at(keys))
         self.unfinished.add(keys[0], step if self.config.duplicates else state_of(observation), action)
+        return action
+
+    def _act_at_once(self, desk: Desk, observation: Array, step: int) -> int:
+        """The same in one compiled call, for ε-greedy exploration."""
+        exploration, rng, episode = self.exploration, self.policy_rng, self.unfinished
+        assert isinstance(exploration, EpsilonGreedy)
+        epsilon = exploration.final if step > exploration.end_steps else exploration.epsilon(step)
+        if rng.random() < epsilon:
+            desk.act(observation, episode.row, reads=False)
+            action = int(rng.integers(self.spaces.actions))
+        else:
+            action = desk.act(observation, episode.row, reads=True)
+            if action < 0:
+                action = greedy(desk.q, rng, self.config.ties)
+        episode.noted(action)
         return action
 
     def observe(self, reward: float, observation: Array, terminated: bool, truncated: bool) -> None:

@@ -89,11 +89,12 @@ def read_arrays(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
                 raise ModelFileError(f"{path} is a safetensors file, but not an Engram model")
             signature, _, text = metadata[FORMAT].partition("\n")
             manifest = json.loads(text)
-            if not isinstance(manifest, dict) or not isinstance(manifest.get("version"), int):
+            version = manifest.get("version") if isinstance(manifest, dict) else None
+            if type(version) is not int or version < 1:
                 raise ModelFileError(f"{path} is damaged: its manifest cannot be read")
-            if manifest["version"] > VERSION:
+            if version > VERSION:
                 raise NewerFormatError(
-                    f"{path} has format version {manifest['version']}, and this Engram reads up to {VERSION}; "
+                    f"{path} has format version {version}, and this Engram reads up to {VERSION}; "
                     "upgrade: pip install -U engram-rl"
                 )
             names = list(file.keys())

@@ -23,6 +23,8 @@ from engram.memory.arguments import (
     refuse_keys,
 )
 from engram.memory.batch import check_merging
+from engram.memory.keys import WIDE
+from engram.memory.quick import Desk
 from engram.memory.read import Reading
 from engram.memory.saving import load_store, save_in_pieces, save_store
 from engram.memory.store import Neighbours, Store
@@ -207,6 +209,15 @@ class EpisodicMemory:
         self._store.adjust(actions, slots, keys, values)
         if companions is not None:
             self._tables.companions[actions, slots] = companions
+
+    def desk(self) -> Desk | None:
+        """Where a training step reads and is noted in one compiled call; None where that cannot be done.
+
+        It needs a memory in main memory with narrow keys and a built-in strategy.
+        """
+        store = self._store
+        built_in = store.compiled is not None and not store.watched
+        return Desk(store) if type(store) is Store and built_in and self.key_size < WIDE else None
 
     def entries(self, action: int) -> dict[str, Array]:
         """Copies of one table's entries by name: keys, values, states, and the strategy's numbers."""

@@ -145,3 +145,105 @@ def prefetch(typing: Any, halves: Any, start: Any, count: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(halves, types.intp, types.intp), generate
+
+
+@generated
+def add_squares(
+    typing: Any, keys: Any, start: Any, apart: Any, query: Any, begin: Any, end: Any, out: Any, place: Any, many: Any
+) -> Any:
+    """Add (xᵢ − qᵢ)² for the dimensions from `begin` to `end` to the sums of 16 neighbouring entries, or of 64.
+
+    The entries' numbers of dimension i lie side by side from start + i · apart on. Their sums are in `out` from
+    `place` on, and are 0 before the first dimension whatever is there. `many` is a tuple as long as there are vectors.
+    """
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        stored, start, apart, wanted, begin, end, sums, place, _ = args
+        vectors, index = len(signature.args[8]), start.type
+        data, asked, into = (_data(context, builder, signature.args[which], args[which]) for which in (0, 3, 6))
+        span = ir.Constant(index, vectors * WIDTH)
+        last = builder.add(start, builder.mul(builder.sub(end, ir.Constant(index, 1)), apart))
+        _check(context, builder, start, span, _length(context, builder, signature.args[0], stored))
+        _check(context, builder, last, span, _length(context, builder, signature.args[0], stored))
+        _check(context, builder, begin, builder.sub(end, begin), _length(context, builder, signature.args[3], wanted))
+        _check(context, builder, place, span, _length(context, builder, signature.args[6], sums))
+        zero, first = ir.Constant(_FLOATS, [0.0] * WIDTH), builder.icmp_signed("==", begin, ir.Constant(index, 0))
+        offsets = [ir.Constant(index, WIDTH * number) for number in range(vectors)]
+        totals = []
+        for offset in offsets:
+            before = _load(builder, into, builder.add(place, offset), _FLOATS, 4)
+            totals.append(cgutils.alloca_once_value(builder, builder.select(first, zero, before)))
+        with cgutils.for_range_slice(builder, begin, end, ir.Constant(index, 1), index) as (dim, _count):
+            repeated = _repeat(builder, builder.load(builder.gep(asked, [dim])))
+            row = builder.add(start, builder.mul(dim, apart))
+            for offset, total in zip(offsets, totals, strict=True):
+                d = builder.fsub(_load(builder, data, builder.add(row, offset), _FLOATS, 4), repeated)
+                builder.store(builder.fadd(builder.load(total), builder.fmul(d, d)), total)
+        for offset, total in zip(offsets, totals, strict=True):
+            address = builder.bitcast(builder.gep(into, [builder.add(place, offset)]), _FLOATS.as_pointer())
+            builder.store(builder.load(total), address).align = 4
+        return context.get_dummy_value()
+
+    whole = types.intp
+    return types.void(keys, whole, whole, query, whole, whole, out, whole, many), generate
+
+
+def _repeat(builder: ir.IRBuilder, number: ir.Value) -> ir.Value:
+    """A vector of sixteen times the same number."""
+    undefined = ir.Constant(_FLOATS, ir.Undefined)
+    single = builder.insert_element(undefined, number, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(single, undefined, ir.Constant(_WORDS, [0] * WIDTH))
+
+
+def _compare(relation: str) -> Callable[..., Any]:
+    """Code that tells which of 16 or 64 numbers are in this relation to a bound."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        data, word, index = _data(context, builder, signature.args[0], args[0]), ir.IntType(64), args[1].type
+        vectors = len(signature.args[3])
+        length = _length(context, builder, signature.args[0], args[0])
+        _check(context, builder, args[1], ir.Constant(index, vectors * WIDTH), length)
+        bounds, bits = _repeat(builder, args[2]), ir.Constant(word, 0)
+        for number in range(vectors):
+            place = builder.add(args[1], ir.Constant(index, number * WIDTH))
+            lanes = builder.fcmp_ordered(relation, _load(builder, data, place, _FLOATS, 4), bounds)
+            some = builder.zext(builder.bitcast(lanes, ir.IntType(WIDTH)), word)
+            bits = builder.or_(bits, builder.shl(some, ir.Constant(word, number * WIDTH)))
+        return bits
+
+    return generate
+
+
+@generated
+def within(typing: Any, numbers: Any, place: Any, bound: Any, many: Any) -> Any:
+    """Which of 16 or 64 numbers from `place` on are at most the bound, as the bits of a word, the first one lowest.
+
+    `many` is a tuple as long as there are vectors of sixteen.
+    """
+    return types.uint64(numbers, types.intp, types.float32, many), _compare("<=")
+
+
+@generated
+def below(typing: Any, numbers: Any, place: Any, bound: Any, many: Any) -> Any:
+    """As `within`, without those that are equal to the bound."""
+    return types.uint64(numbers, types.intp, types.float32, many), _compare("<")
+
+
+@generated
+def lowest_bit(typing: Any, word: Any) -> Any:
+    """The number of the lowest bit that is set in a word that is not 0."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.uint64), generate
+
+
+@generated
+def count_bits(typing: Any, word: Any) -> Any:
+    """How many bits of a word are set."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        return builder.ctpop(args[0])
+
+    return types.int64(types.uint64), generate

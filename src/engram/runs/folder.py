@@ -241,7 +241,7 @@ class RunFolder:
             if (result := self.result) is not None:
                 checkpoints.clear()
                 return result
-            position = restore(agent, checkpoints, log, tell)
+            position = restore(agent, checkpoints, log, (self.model_file, self._meta), tell)
             due = (cadence or Cadence.of(agent)).clock(agent.steps)
             with log:
                 log.open(position)

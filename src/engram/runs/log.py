@@ -148,6 +148,8 @@ class ProgressLog:
                     f"cannot go on: {self.path} was replaced while the run was writing to it; "
                     "what was saved before is untouched"
                 )
+            self._file.seek(self._bytes - len(self._waiting))
+            self._file.truncate()  # what an attempt that failed has left
             self._file.write(bytes(self._waiting))
             self._file.flush()
         self._waiting.clear()

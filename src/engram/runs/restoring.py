@@ -1,6 +1,6 @@
 """Going on with a run: from its latest checkpoint that can be used, and without losing what cannot."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from engram.agents import Agent
 from engram.agents.common.model_file import MALFORMED
 from engram.errors import EngramError, NewerFormatError, StorageError, UnusableRunError
-from engram.files.disk import move_aside
+from engram.files.disk import is_file, move_aside
 from engram.runs.checkpoints import Checkpoint, Checkpoints
 from engram.runs.log import ProgressLog
 from engram.runs.versions import changed_versions
@@ -21,16 +21,19 @@ BEFORE = "make it readable, or move it elsewhere to go on from the checkpoint be
 
 
 def restore(
-    agent: Agent, checkpoints: Checkpoints, log: ProgressLog, tell: Callable[[str], object]
+    agent: Agent, checkpoints: Checkpoints, log: ProgressLog, products: Iterable[Path], tell: Callable[[str], object]
 ) -> dict[str, Any] | None:
     """Load the latest usable checkpoint into the agent; return the log's position in it, or None if there is none.
+
+    Where there is none, the run begins with its first step: its log, and what it will write at its end (`products`),
+    are moved aside if they are there.
 
     A damaged checkpoint, and those after it, are moved aside if an earlier one can be used. If none can, or if one
     cannot be read for a reason that may pass, an `UnusableRunError` is raised, and nothing is changed.
     """
     paths = checkpoints.paths()
     if not paths:
-        _keep_log(log, tell)
+        _keep_files(log, products, tell)
         return None
     beginning = deepcopy(agent.state_dict())  # a state that does not fit may be half loaded before that shows
     refused: list[str] = []
@@ -71,8 +74,10 @@ def _set_aside(used: Path, checkpoints: Checkpoints, log: ProgressLog, position:
     return [*([later] if later else []), *([log.rewrite(position)] if spoilt and not log.is_empty() else [])]
 
 
-def _keep_log(log: ProgressLog, tell: Callable[[str], object]) -> None:
-    """Move a log aside of which there is no checkpoint: the run begins with its first step, and a log of its own."""
-    if not log.is_empty():
-        aside = move_aside(log.path.parent, [log.path])
-        tell(f"there is no checkpoint, so the run starts from its first step; the log as it was is now in {aside}")
+def _keep_files(log: ProgressLog, products: Iterable[Path], tell: Callable[[str], object]) -> None:
+    """Move aside what there is of a run without checkpoints, which begins with its first step."""
+    files = [*([] if log.is_empty() else [log.path]), *(path for path in products if is_file(path))]
+    if files:
+        aside = move_aside(log.path.parent, files)
+        names = " and ".join(path.name for path in files)
+        tell(f"there is no checkpoint, so the run starts from its first step; {names} as before are now in {aside}")

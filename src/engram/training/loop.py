@@ -145,8 +145,11 @@ def play(
     spaces: Spaces,
     first_action: int = 0,
     lock: AbstractContextManager[Any] | None = None,
+    heard: bool = True,
 ) -> Iterator[Event]:
     """Let the agent act and learn until it has taken `until` steps in all. Everything kept is in `state`.
+
+    Where nobody listens (`heard`) there are no events, and the generator comes back only when all is done.
 
     The lock is held while the agent works, and not while the environment does. Whatever the environment raises, agent
     and state fit together: the action that was chosen is kept, and is taken when learning goes on.
@@ -179,9 +182,10 @@ def play(
                 if terminated or truncated:
                     state.end_game()
             agent.observe(reward, seen, terminated or life_lost, truncated)
-        if end is not None:
-            yield end
-        yield Step(state.step, reward)
+        if heard:
+            if end is not None:
+                yield end
+            yield Step(state.step, reward)
 
 
 def replay_game(env: Env, state: LoopState, *, first_action: int = 0) -> None:

@@ -212,7 +212,7 @@ class Agent(ABC):
 
     def _learn(self, steps: int, callbacks: Sequence[Callable[[Event], object]]) -> None:
         """Take steps, and note whether an environment of the user's can tell that it was stepped by someone else."""
-        events = self.events(steps)
+        events = self._events(steps, heard=bool(callbacks))
         before = fingerprint(self._env) if self.source.shared and self._env is not None else None
         for event in events:
             for callback in callbacks:
@@ -224,6 +224,10 @@ class Agent(ABC):
 
     def events(self, total_timesteps: int) -> Iterator[Event]:
         """Learn as `learn` does, as a generator: one step at a time, at the caller's pace."""
+        return self._events(total_timesteps, heard=True)
+
+    def _events(self, total_timesteps: int, *, heard: bool) -> Iterator[Event]:
+        """Learn as a generator of events, or of nothing if nobody listens."""
         steps = checks.at_least("total_timesteps", total_timesteps, 0)
         env = self._environment()
         self._env_fingerprint, self._env_moved = None, self.source.shared  # until `learn` knows better
@@ -235,6 +239,7 @@ class Agent(ABC):
             spaces=self.spaces,
             first_action=self.source.first_action,
             lock=self.lock,
+            heard=heard,
         )
 
     def predict(

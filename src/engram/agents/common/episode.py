@@ -8,6 +8,7 @@ import numpy as np
 from engram.errors import InvalidInputError
 from engram.memory import EpisodicMemory
 from engram.memory.arguments import KEY_LIMIT
+from engram.memory.quick import ROWS, Desk
 from engram.parts import Spaces
 from engram.training.environment import LARGEST_REWARD
 from engram.training.events import total_of
@@ -46,13 +47,15 @@ class Episode:
     """
 
     def __init__(self) -> None:
+        self._desk: Desk | None = None  # with a block in which a kernel notes steps
         self.clear()
 
     def clear(self) -> None:
         """Forget everything."""
         self._blocks: list[Any] = []  # keys of earlier steps, `BLOCK` each
         self._recent: list[Any] = []  # keys since then, one by one
-        self.states = array("Q")
+        self.row = 0  # of the desk's block in which the next step is to be noted
+        self._states = array("Q")
         self.actions = array("q")
         self.rewards = array("d")
         self.best = array("d")  # max over a of Q(s, a) when the state was visited; only NEC needs it
@@ -60,23 +63,51 @@ class Episode:
     def __len__(self) -> int:
         return len(self.actions)
 
+    def take_notes_from(self, desk: Desk) -> None:
+        """From now on a kernel notes keys and states of steps, and `noted` is called after each."""
+        self._collect()
+        self._desk = desk
+
+    def noted(self, action: int) -> None:
+        """A step was begun whose key and state a kernel has noted."""
+        self.actions.append(action)
+        self.row += 1
+        if self.row == ROWS:
+            self._collect()
+
+    def _collect(self) -> None:
+        """Take over what has been noted."""
+        if self.row and self._desk is not None:
+            self._blocks.append(self._desk.keys[: self.row].copy())
+            self._states.frombytes(self._desk.states[: self.row].tobytes())
+            self.row = 0
+
+    @property
+    def states(self) -> "array[int]":
+        """Which states they were, [T]."""
+        self._collect()
+        return self._states
+
     @property
     def keys(self) -> Any:
         """Keys [T, key_size] as an array or a tensor; while the encoder has not settled, observations."""
+        self._collect()
         parts = [*self._blocks, stacked(self._recent)] if self._recent else self._blocks
         return parts[0] if len(parts) == 1 else joined(parts)
 
     @keys.setter
     def keys(self, keys: Any) -> None:
+        self._collect()
         self._blocks, self._recent = [keys], []
 
     def add(self, key: Any, state: int, action: int) -> None:
         """Begin a step."""
+        self._collect()
         self._recent.append(key)
         if len(self._recent) == BLOCK:
             self._blocks.append(stacked(self._recent))
             self._recent = []
-        self.states.append(state)
+        self._states.append(state)
         self.actions.append(action)
 
     def finish(self, returns: Floats) -> Finished:
@@ -116,6 +147,7 @@ class Episode:
     def check(self, length: int, begun: int, spaces: Spaces, *, key: tuple[Any, Any], has_best: bool = False) -> None:
         """Raise InvalidInputError unless so many steps have ended and begun, with keys of this shape and dtype."""
         shape, dtype = key
+        self._collect()
         keys = as_array(self.keys) if self._blocks or self._recent else np.zeros((0, *shape), dtype)
         actions, best = np.array(self.actions), np.array(self.best)
         facts = {
