@@ -21,8 +21,8 @@ def add_distances(
     """Squared distances of 64 entries, or of those that a block ends with; False as soon as all exceed the bound.
 
     The differences are taken directly, so that d² is 0 for an equal key only (or for one so near that the square of the
-    difference is below the smallest float32). Partial sums of squares never fall, in floating point neither, so giving up
-    early is exact.
+    difference is below the smallest float32). Partial sums of squares never fall, in floating point neither, so giving
+    up early is exact.
     """
     dims, left = len(query), apart - place
     if left >= LANES:
