@@ -27,6 +27,7 @@ LAYERS = (
         "machine",
         "version",
         "weights",
+        "xxh64",
     ),
     ("files",),
     ("memory",),

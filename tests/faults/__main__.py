@@ -49,7 +49,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="+", metavar="CAMPAIGN", help="these campaigns alone; other results stay")
     options = parser.parse_args()
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has background jobs ignore it, and their children
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell has background jobs ignore it, and their children
     console = Console(highlight=False)
     table = Table("campaign", "what", "losses", "seconds", title="Faults")
     losses = 0

@@ -8,6 +8,7 @@ import numpy as np
 from numba.extending import overload
 
 from engram.memory import hash_index
+from engram.memory.narrow import search_room
 from engram.memory.read import Reading, weighted_mean
 from engram.memory.search import search_table
 from engram.memory.strategies.base import Neighbourhood, Numbers, Write
@@ -111,7 +112,8 @@ def _find_nearest(
         if wanted == 0:
             return 0
         sketch, size, capacity = (tables.codes, tables.axes), tables.size[table], tables.values.shape[1]
-        found = search_table(tables.keys, sketch, table, size, capacity, key, distances[:wanted], slots[:wanted])
+        room = search_room(len(key))
+        found = search_table(tables.keys, sketch, table, size, capacity, key, room, distances[:wanted], slots[:wanted])
         if found < min(wanted, size):
             raise RefusedError("the search found fewer entries than there are; memory.check_valid() says what is wrong")
         return found

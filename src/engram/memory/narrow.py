@@ -3,9 +3,9 @@
 import numpy as np
 
 from engram.compiling import compiled
-from engram.memory.keys import LANES, lanes
+from engram.memory.keys import LANES, WIDE, lanes
 from engram.memory.nearest import insert
-from engram.memory.vectors import WIDTH, add_squares, below, count_bits, lowest_bit, within
+from engram.memory.vectors import WIDTH, add_squares, below, column_minima, count_bits, lowest_bit, within
 from engram.typing import Floats, Ints, Whole
 
 COLUMNS = 16  # number of columns of a block whose minima give a first bound
@@ -49,17 +49,18 @@ def add_distances(
 
 
 @compiled
-def first_bound(distances: Floats, wanted: int) -> np.float32:
+def search_room(dims: int) -> Floats:
+    """Scratch space for searches among keys of so many dimensions: none for wide ones, which have their own."""
+    return np.empty(lanes(dims) + 2 * LANES + COLUMNS if dims < WIDE else 0, np.float32)
+
+
+@compiled
+def first_bound(near: Floats, count: int, wanted: int, minima: Floats) -> np.float32:
     """A distance that at least `wanted` entries are within: the `wanted`-th smallest of the minima of 16 columns.
 
-    Most entries lie beyond it and are skipped.
+    Most entries lie beyond it and are skipped. Entries after the last whole 64 are left out.
     """
-    minima = np.empty(COLUMNS, np.float32)
-    minima[:] = distances[:COLUMNS]
-    for start in range(COLUMNS, len(distances) - COLUMNS + 1, COLUMNS):
-        row = distances[start : start + COLUMNS]
-        for column in range(COLUMNS):
-            minima[column] = row[column] if row[column] < minima[column] else minima[column]
+    column_minima(near, count // LANES * LANES, minima, 0)
     bound = np.float32(np.inf)
     for column in range(COLUMNS):
         if count_bits(within(minima, 0, minima[column], ONE)) >= wanted:
@@ -92,9 +93,13 @@ def lanes_within(near: Floats, group: int, used: int, bound: np.float32) -> np.u
 
 
 @compiled
-def find_within(near: Floats, used: int, bound: np.float32, distances: Floats, slots: Ints) -> int:
-    """List the nearest of a block's entries, at least as many as are wanted being within the bound."""
-    some, places = np.empty(LANES, np.float32), np.empty(LANES, np.int32)
+def find_within(
+    near: Floats, used: int, bound: np.float32, some: Floats, places: Ints, distances: Floats, slots: Ints
+) -> int:
+    """List the nearest of a block's entries, at least as many as are wanted being within the bound.
+
+    `some` and `places` are scratch space for 64.
+    """
     some[:] = np.float32(np.inf)
     count, found = 0, 0
     for group in range(0, used, LANES):
@@ -117,21 +122,22 @@ def find_within(near: Floats, used: int, bound: np.float32, distances: Floats, s
 
 @compiled
 def search_narrow(
-    keys: Floats, table: int, size: int, capacity: int, query: Floats, distances: Floats, slots: Ints
+    keys: Floats, table: int, size: int, capacity: int, query: Floats, room: Floats, distances: Floats, slots: Ints
 ) -> int:
     """`search_table` for narrow keys."""
     wanted, dims, found = len(slots), len(query), 0
     step = lanes(dims)
     bound = np.float32(np.inf)
-    near = np.empty(step, np.float32)
+    near, some = room[:step], room[step : step + LANES]
+    places, minima = room[step + LANES : step + 2 * LANES].view(np.int32), room[step + 2 * LANES :]
     for first in range(0, size, step):
         width = min(step, capacity - first)
         start, used = (table * capacity + first) * dims, min(width, size - first)
         if first == 0 and wanted <= COLUMNS and used >= 4 * COLUMNS:
             for group in range(0, used, LANES):
                 add_distances(keys, start + group, width, query, bound, near, group)
-            bound = first_bound(near[:used], wanted)
-            found = find_within(near, used, bound, distances, slots)
+            bound = first_bound(near, used, wanted, minima)
+            found = find_within(near, used, bound, some, places, distances, slots)
             bound = distances[wanted - 1]
             continue
         for group in range(0, used, LANES):

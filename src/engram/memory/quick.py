@@ -14,7 +14,7 @@ from numba.core import types
 
 from engram.compiling import compiled
 from engram.memory.arguments import FLOAT, KEY_LIMIT, as_floats, check_shape, refuse_keys
-from engram.memory.narrow import search_narrow
+from engram.memory.narrow import search_narrow, search_room
 from engram.memory.read import Reading, weighted_mean
 from engram.memory.store import Store
 from engram.memory.strategies.base import Touch
@@ -87,13 +87,13 @@ def act(strategy: CompiledStrategy, desk: Longs, delta: float, observation: Floa
     size, clock = carray(longs_at(desk[18]), (actions,)), carray(longs_at(desk[19]), (1,))
     q = carray(floats_at(desk[20]), (actions,))
     distances, slots = carray(floats_at(desk[21]), (neighbours,)), carray(ints_at(desk[22]), (neighbours,))
-    touches = desk[8] != 0
+    touches, room = desk[8] != 0, carray(floats_at(desk[23]), (desk[24],))
     query = block[row]
     first, count = 0, 0
     if touches:
         clock[0] += 1
     for action in range(actions):
-        found = search_narrow(keys, action, size[action], capacity, query, distances, slots)
+        found = search_narrow(keys, action, size[action], capacity, query, room, distances, slots)
         q[action] = weighted_mean(values[action], distances, slots, found, reading)
         if touches:
             numbers = pack_numbers(
@@ -119,6 +119,7 @@ class Desk:
         self.keys = np.zeros((ROWS, store.key_size), np.float32)
         self.states, self.q = np.zeros(ROWS, np.uint64), np.zeros(actions, np.float32)
         self._found = np.zeros(store.reading.neighbours, np.float32), np.zeros(store.reading.neighbours, np.int32)
+        self._room = search_room(store.key_size)
         self._act = Kernel(act)
         self._lay_out()
 
@@ -137,14 +138,14 @@ class Desk:
         self._tables = tables
         arrays: list[Array] = [
             *(self.keys, self.states, tables.keys, tables.values, tables.ranks, tables.heap, tables.place),
-            *(tables.columns, tables.own, tables.size, tables.clock, self.q, *self._found),
+            *(tables.columns, tables.own, tables.size, tables.clock, self.q, *self._found, self._room),
         ]
         about = [
             *(len(tables.size), store.capacity, store.key_size, store.reading.neighbours),
             *(store.reading.inverse, store.reading.exact, tables.columns.shape[1], tables.own.shape[1]),
             store.strategy.touches,
         ]
-        self._desk = np.array([*about, *(array.ctypes.data for array in arrays)], np.int64)
+        self._desk = np.array([*about, *(array.ctypes.data for array in arrays), len(self._room)], np.int64)
         self._delta = float(store.reading.delta)
 
     def act(self, observation: Array, row: int, *, reads: bool) -> int:

@@ -7,6 +7,7 @@ import numpy as np
 from engram.compiling import compiled
 from engram.memory.arguments import all_usable
 from engram.memory.keys import get_key
+from engram.memory.narrow import search_room
 from engram.memory.search import search_table
 from engram.memory.sketch import Sketch
 from engram.typing import Floats, Ints, Longs
@@ -62,9 +63,10 @@ def read(
     actions, capacity = values.shape
     distances = np.empty(neighbours, np.float32)
     slots = np.empty(neighbours, np.int32)
+    room = search_room(queries.shape[1])
     for b in range(len(queries)):
         for action in range(actions):
-            found = search_table(keys, sketch, action, size[action], capacity, queries[b], distances, slots)
+            found = search_table(keys, sketch, action, size[action], capacity, queries[b], room, distances, slots)
             out[b, action] = weighted_mean(values[action], distances, slots, found, reading)
     return True
 
@@ -81,9 +83,9 @@ def find_neighbours(
     slots: Ints,  # [B, k]
 ) -> int:
     """The nearest entries of one table for every query; return how many each has."""
-    found = 0
+    found, room = 0, search_room(queries.shape[1])
     for b in range(len(queries)):
-        found = search_table(keys, sketch, table, size, capacity, queries[b], distances[b], slots[b])
+        found = search_table(keys, sketch, table, size, capacity, queries[b], room, distances[b], slots[b])
     return found
 
 
@@ -102,10 +104,10 @@ def look_up(
     distances: Floats,  # [B, k]
 ) -> None:
     """The nearest entries of each query in the table of its own action."""
-    capacity = values.shape[1]
+    capacity, room = values.shape[1], search_room(queries.shape[1])
     for b in range(len(queries)):
         action = actions[b]
-        found[b] = search_table(keys, sketch, action, size[action], capacity, queries[b], distances[b], slots[b])
+        found[b] = search_table(keys, sketch, action, size[action], capacity, queries[b], room, distances[b], slots[b])
         for i in range(found[b]):
             near_values[b, i] = values[action, slots[b, i]]
             get_key(keys, action, slots[b, i], capacity, near_keys[b, i])

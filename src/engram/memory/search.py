@@ -16,13 +16,15 @@ def search_table(
     size: int,
     capacity: int,
     query: Floats,
+    room: Floats,
     distances: Floats,
     slots: Ints,
 ) -> int:
     """Find one table's nearest entries, nearest first, ties to the lowest slot; return how many there are.
 
-    `distances` and `slots` have room for as many as are wanted. `sketch` may be None where keys have none.
+    `distances` and `slots` have room for as many as are wanted. `sketch` may be None where keys have none. `room` is
+    scratch space, see `search_room`.
     """
     if len(query) >= WIDE:
         return search_wide(keys, sketch, table, size, capacity, query, distances, slots)
-    return search_narrow(keys, table, size, capacity, query, distances, slots)
+    return search_narrow(keys, table, size, capacity, query, room, distances, slots)

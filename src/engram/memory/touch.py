@@ -5,6 +5,7 @@ import numpy as np
 from engram.compiling import compiled
 from engram.memory.arguments import all_usable
 from engram.memory.description import numbers_of
+from engram.memory.narrow import search_room
 from engram.memory.read import Reading, weighted_mean
 from engram.memory.search import search_table
 from engram.memory.sketch import Sketch
@@ -42,10 +43,11 @@ def read_and_touch(
     actions, capacity = values.shape
     distances = np.empty(neighbours, np.float32)
     slots = np.empty(neighbours, np.int32)
+    room = search_room(queries.shape[1])
     for b in range(len(queries)):
         clock[0] += 1
         for action in range(actions):
-            found = search_table(keys, sketch, action, size[action], capacity, queries[b], distances, slots)
+            found = search_table(keys, sketch, action, size[action], capacity, queries[b], room, distances, slots)
             out[b, action] = weighted_mean(values[action], distances, slots, found, reading)
             numbers = pack_numbers(
                 strategy, ranks[action], heap[action], place[action], columns[action], own[action], size[action]

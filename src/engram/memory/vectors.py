@@ -195,6 +195,35 @@ def _repeat(builder: ir.IRBuilder, number: ir.Value) -> ir.Value:
     return builder.shuffle_vector(single, undefined, ir.Constant(_WORDS, [0] * WIDTH))
 
 
+@generated
+def column_minima(typing: Any, numbers: Any, count: Any, out: Any, place: Any) -> Any:
+    """The minima of the 16 columns of the first `count` numbers, a multiple of 64, to `out` from `place` on."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        data, into = (_data(context, builder, signature.args[which], args[which]) for which in (0, 2))
+        index = args[1].type
+        zero, span = ir.Constant(index, 0), ir.Constant(index, 4 * WIDTH)
+        _check(context, builder, zero, args[1], _length(context, builder, signature.args[0], args[0]))
+        _check(
+            context, builder, args[3], ir.Constant(index, WIDTH), _length(context, builder, signature.args[2], args[2])
+        )
+        least = [cgutils.alloca_once_value(builder, ir.Constant(_FLOATS, [float("inf")] * WIDTH)) for _ in range(4)]
+
+        def smaller(one: ir.Value, other: ir.Value) -> ir.Value:
+            return builder.select(builder.fcmp_ordered("<", one, other), one, other)
+
+        with cgutils.for_range_slice(builder, zero, args[1], span, index) as (at, _count):
+            for number, minima in enumerate(least):
+                place = builder.add(at, ir.Constant(index, number * WIDTH))
+                builder.store(smaller(_load(builder, data, place, _FLOATS, 4), builder.load(minima)), minima)
+        first, second, third, fourth = (builder.load(minima) for minima in least)
+        found = smaller(smaller(first, second), smaller(third, fourth))
+        builder.store(found, builder.bitcast(builder.gep(into, [args[3]]), _FLOATS.as_pointer())).align = 4
+        return context.get_dummy_value()
+
+    return types.void(numbers, types.intp, out, types.intp), generate
+
+
 def _compare(relation: str) -> Callable[..., Any]:
     """Code that tells which of 16 or 64 numbers are in this relation to a bound."""
 

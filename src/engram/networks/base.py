@@ -48,7 +48,8 @@ def checked_widths(network: Network, shape: tuple[int, ...], size: int) -> tuple
     given: Any = network.widths(shape, size)
     if given is None:
         return None
-    widths = [checks.at_least(f"widths of the network {network.name!r}", width, 1, WIDEST) for width in given]
+    name = f"widths of the network {network.name!r}"
+    widths = [checks.at_least(name, width, 1, WIDEST if number else None) for number, width in enumerate(given)]
     if len(widths) < 2 or (widths[0],) != shape or widths[-1] != size:
         raise InvalidInputError(
             f"the network {network.name!r} must lead from observations of shape {shape} to {size} features, "
