@@ -1,7 +1,7 @@
 """What every agent does with fixed seeds, as digests that may not change from one version to the next.
 
 `python -m tests.golden.record` writes them down. They are recorded once, before a change that must not show, and
-never to make a test pass.
+never to make a test pass. Agents with networks were recorded again when their learning was compiled.
 """
 
 import hashlib
