@@ -1,11 +1,13 @@
 """Do agents learn as well in one state of the sources as in another? `python -m tools.compare_scores OLD_SRC NEW_SRC`.
 
-NEC and D3QN are trained in CartPole with ten seeds on both sides, and NEC in the open room, too. A score is the mean
+NEC and D3QN are trained in CartPole and in the open room with ten seeds on both sides, or with `--seeds N`, and all of
+them or the case of `--only NAME`. A score is the mean
 over the last five evaluations of ten episodes each, 1,000 steps apart. Printed are means and standard deviations over
 seeds, and the difference of the means with Welch's 95 % interval. For changes that change bits, and should change
 nothing else.
 """
 
+import argparse
 import json
 import os
 import subprocess
@@ -14,7 +16,6 @@ import sys
 import numpy as np
 from scipy import stats
 
-SEEDS = range(10)
 CASES = {
     "nec lru 500": ("NEC", "CartPole-v1", {"capacity": 500}, 15_000),
     "nec kmeans 500, learning fast": (
@@ -34,9 +35,9 @@ import engram
 name, env, settings, steps, seed = json.loads(sys.argv[1])
 sooner = {"epsilon_anneal_start_steps": 1000, "epsilon_anneal_end_steps": steps // 2}
 agent = getattr(engram, name)(env, seed=seed, **sooner, **settings).learn(steps - 4000)
-scores = [engram.evaluate_policy(agent, env, 10, max_steps=500)[0]]
+scores = [engram.evaluate_policy(agent, env, 10)[0]]
 for _ in range(4):
-    scores.append(engram.evaluate_policy(agent.learn(1000), env, 10, max_steps=500)[0])
+    scores.append(engram.evaluate_policy(agent.learn(1000), env, 10)[0])
 print(json.dumps(float(np.mean(scores))))
 """
 
@@ -51,9 +52,17 @@ def score(source: str, case: tuple[object, ...], seed: int) -> float:
 
 def main() -> None:
     """Compare both, case by case."""
-    old, new = sys.argv[1:3]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("old")
+    parser.add_argument("new")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--only", choices=list(CASES))
+    given = parser.parse_args()
     for name, case in CASES.items():
-        before, after = (np.array([score(source, case, seed) for seed in SEEDS]) for source in (old, new))
+        if given.only not in (None, name):
+            continue
+        seeds = range(given.seeds)
+        before, after = (np.array([score(source, case, seed) for seed in seeds]) for source in (given.old, given.new))
         interval = stats.ttest_ind(after, before, equal_var=False).confidence_interval()
         print(
             f"{name:32} {before.mean():7.1f} ± {before.std(ddof=1):5.1f} before, {after.mean():7.1f} ± "

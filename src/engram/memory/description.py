@@ -111,7 +111,8 @@ def _find_nearest(
     def search(strategy: Any, tables: Any, table: Any, key: Any, wanted: Any, slots: Any, distances: Any) -> int:
         if wanted == 0:
             return 0
-        sketch, size, capacity = (tables.codes, tables.axes), tables.size[table], tables.values.shape[1]
+        sketch, size = (tables.codes, tables.norms, tables.axes), tables.size[table]
+        capacity = tables.values.shape[1]
         room = search_room(len(key))
         found = search_table(tables.keys, sketch, table, size, capacity, key, room, distances[:wanted], slots[:wanted])
         if found < min(wanted, size):

@@ -24,12 +24,3 @@ def insert(distances: Floats, slots: Ints, found: int, distance: np.float32, slo
     distances[place] = distance
     slots[place] = slot
     return min(found + 1, wanted)
-
-
-@compiled
-def any_within(distances: Floats, bound: np.float32) -> bool:
-    """Whether any distance is within the bound; counted without branches, so that the loop is vectorised."""
-    within = np.int32(0)
-    for lane in range(len(distances)):
-        within += np.int32(distances[lane] <= bound)
-    return bool(within > 0)

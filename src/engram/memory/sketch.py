@@ -1,9 +1,13 @@
-"""Sketches of wide keys: twelve bytes per key that are enough to skip most keys that are far away.
+"""Sketches of wide keys: 64 bytes and two norms per key that are enough to skip nearly all keys that are far away.
 
 Each byte is the coordinate of the key along one axis, in steps. The axes are orthogonal, so the distance between two
-sketches is at most that between the keys, apart from rounding. The axes are the first principal components of the
-stored keys, found when there are enough entries and again whenever twice as much has been written. They change how
-long a search takes, never what it finds.
+sketches is at most that between the keys, apart from rounding. The first 16 axes are coarse: they are looked at for
+every entry. The other 48, along which keys differ less, have smaller steps, and are looked at where the coarse ones do
+not rule an entry out. The axes are the first principal components of the stored keys, found when there are enough
+entries and again whenever twice as much has been written. They change how long a search takes, never what it finds.
+
+Squared distances between sketches are whole numbers, |x|² + |q|² − 2 x · q, with products of bytes that processors
+compute four at a time. For that, sixteen entries lie together, and of them four axes at a time.
 """
 
 from math import sqrt
@@ -11,15 +15,20 @@ from math import sqrt
 import numpy as np
 
 from engram.compiling import compiled
-from engram.memory.keys import LANES, WIDE, get_key
-from engram.typing import Array, Floats, Longs, Whole
+from engram.memory.keys import WIDE, get_key
+from engram.memory.vectors import WIDTH, dot_products
+from engram.typing import Array, Floats, Ints, Longs, Whole
 
-AXES = 12
-Sketch = tuple[Array, Floats] | None  # codes and axes
+COARSE, FINE = 16, 48  # axes
+AXES = COARSE + FINE
+QUAD = 4  # axes that lie together
+Sketch = tuple[Array, Ints, Floats] | None  # codes, norms and axes
+MIDDLE = 128  # is added to the codes of entries, so that they are not negative
 LARGEST = 127.0  # coordinates are clipped to this, which brings no two keys further apart
-SPREAD = 3.0  # standard deviations along the first axis that the codes span
+SPREAD = 3.0  # standard deviations along the first axis of each kind that the codes span
+FINEST = 1 / 64  # smallest step of the fine axes, in steps of the coarse ones: below, sums of float64 would not do
 FEWEST = 1024  # entries before axes are found
-LEAST = 0.35  # share of the variance that the axes must explain for a sketch to save time
+LEAST = 0.35  # share of the variance that the coarse axes must explain for a sketch to save time
 SMALLEST = 1e-30  # smallest step, and smallest inverse of a step, that float32 can hold
 UNDERFLOW = 1e-20  # distance whose square underflows in float32
 SAMPLE = 2048  # entries from which axes are computed
@@ -31,24 +40,29 @@ def is_sketched(capacity: int, dims: int) -> bool:
     return dims >= WIDE and capacity >= 64 * dims
 
 
-def codes_shape(actions: int, capacity: int, dims: int) -> tuple[int]:
-    """The codes of all entries, in blocks of 64 and within a block axis by axis, if keys are sketched."""
-    return (actions * capacity * AXES if is_sketched(capacity, dims) else 0,)
+def sketch_shapes(actions: int, capacity: int, dims: int) -> tuple[tuple[int], tuple[int], tuple[int, int]]:
+    """Of codes, norms and axes, if keys are sketched.
 
-
-def axes_shape(capacity: int, dims: int) -> tuple[int, int]:
-    """[dims + 2, axes], if keys are sketched: directions divided by the step, then offsets, then the step.
-
-    All are 0 until axes are found.
+    The axes are [dims + 2, axes]: directions divided by the step, then offsets, then the steps. All are 0 until axes
+    are found.
     """
-    return dims + 2 if is_sketched(capacity, dims) else 0, AXES
+    if not is_sketched(capacity, dims):
+        return (0,), (0,), (0, AXES)
+    entries = actions * padded(capacity)
+    return (entries * AXES,), (entries * 2,), (dims + 2, AXES)
 
 
 @compiled
-def arrays_of(sketch: Sketch) -> tuple[Array, Floats]:
-    """Codes and axes; empty ones where there is no sketch."""
+def padded(capacity: int) -> int:
+    """Entries of a table for whose sketches there is room: whole sixteens."""
+    return (capacity + WIDTH - 1) // WIDTH * WIDTH
+
+
+@compiled
+def arrays_of(sketch: Sketch) -> tuple[Array, Ints, Floats]:
+    """Codes, norms and axes; empty ones where there is no sketch."""
     if sketch is None:
-        return np.empty(0, np.int8), np.empty((0, AXES), np.float32)
+        return np.empty(0, np.uint8), np.empty(0, np.int32), np.empty((0, AXES), np.float32)
     return sketch
 
 
@@ -72,58 +86,77 @@ def place(axes: Floats, key: Floats, out: Floats) -> None:
 
 
 @compiled
-def encode(codes: Array, axes: Floats, table: int, slot: Whole, capacity: int, key: Floats) -> None:
+def encode(codes: Array, norms: Ints, axes: Floats, table: int, slot: Whole, capacity: int, key: Floats) -> None:
     """Store the sketch of an entry's key."""
     placed = np.empty(AXES, np.float32)
     place(axes, key, placed)
-    first = slot // LANES * LANES
-    width = min(LANES, capacity - first)
-    block = codes[(table * capacity + first) * AXES :]
+    room = padded(capacity)
+    sixteen, lane = slot // WIDTH, slot % WIDTH
+    coarse = table * room * AXES + sixteen * WIDTH * COARSE + lane * QUAD
+    fine = table * room * AXES + room * COARSE + sixteen * WIDTH * FINE + lane * QUAD
+    coarse_norm, fine_norm = 0, 0
     for axis in range(AXES):
-        block[axis * width + slot - first] = np.int8(np.rint(placed[axis]))
+        code = int(np.rint(placed[axis]))
+        if axis < COARSE:
+            coarse_norm += code * code
+            codes[coarse + axis // QUAD * QUAD * WIDTH + axis % QUAD] = np.uint8(code + MIDDLE)
+        else:
+            fine_norm += code * code
+            codes[fine + (axis - COARSE) // QUAD * QUAD * WIDTH + axis % QUAD] = np.uint8(code + MIDDLE)
+    norms[2 * table * room + slot] = coarse_norm
+    norms[2 * table * room + room + slot] = fine_norm
 
 
 @compiled
-def encode_all(codes: Array, axes: Floats, keys: Floats, size: Longs, capacity: int) -> None:
+def encode_all(codes: Array, norms: Ints, axes: Floats, keys: Floats, size: Longs, capacity: int) -> None:
     """Compute the sketches of all entries."""
     key = np.empty(len(axes) - 2, np.float32)
     for table in range(len(size)):
         for slot in range(size[table]):
             get_key(keys, table, slot, capacity, key)
-            encode(codes, axes, table, slot, capacity, key)
+            encode(codes, norms, axes, table, slot, capacity, key)
 
 
 @compiled
-def sketch_distances(block: Array, placed: Floats, out: Floats) -> None:
-    """Squared distances between the sketches of one block's entries and that of the query, in steps."""
-    width = len(out)
-    out[:] = np.float32(0)
-    for axis in range(0, AXES, 4):
-        q0, q1, q2, q3 = placed[axis], placed[axis + 1], placed[axis + 2], placed[axis + 3]
-        x0 = block[axis * width : (axis + 1) * width]
-        x1 = block[(axis + 1) * width : (axis + 2) * width]
-        x2 = block[(axis + 2) * width : (axis + 3) * width]
-        x3 = block[(axis + 3) * width : (axis + 4) * width]
-        for lane in range(width):
-            d0 = np.float32(x0[lane]) - q0
-            d1 = np.float32(x1[lane]) - q1
-            d2 = np.float32(x2[lane]) - q2
-            d3 = np.float32(x3[lane]) - q3
-            out[lane] = (((out[lane] + d0 * d0) + d1 * d1) + d2 * d2) + d3 * d3
+def encode_query(axes: Floats, query: Floats, quads: Ints, about: Floats) -> None:
+    """The codes of a query, four to a word, and what distances need besides.
+
+    `about` gets, of the coarse and of the fine axes: |q|² + 2 · 128 Σ q, the largest rounding error of a distance in
+    steps, and the step.
+    """
+    placed = np.empty(AXES, np.float32)
+    place(axes, query, placed)
+    for kind in range(2):
+        first, last = (0, COARSE) if kind == 0 else (COARSE, AXES)
+        constant, error = 0, 0.0
+        for axis in range(first, last):
+            code = int(np.rint(placed[axis]))
+            constant += code * code + 2 * MIDDLE * code
+            error += (np.float64(placed[axis]) - code) ** 2
+            byte = np.int32(code & 0xFF) << np.int32(8 * (axis % QUAD))
+            quads[axis // QUAD] = byte if axis % QUAD == 0 else quads[axis // QUAD] | byte
+        about[3 * kind] = constant
+        about[3 * kind + 1] = HALF_STEP * sqrt(last - first) + sqrt(error) * (1 + 1e-6)
+        about[3 * kind + 2] = axes[len(axes) - 1, first]
 
 
 @compiled
-def reach(axes: Floats, bound: float, slack: float) -> float:
-    """The squared distance between sketches beyond which no key is within a squared distance `bound`."""
-    step = np.float64(axes[len(axes) - 1, 0])
-    steps = ((sqrt(bound) + UNDERFLOW) / step + sqrt(AXES) * HALF_STEP) * (1 + slack)
-    return steps * steps
+def coarse_distances(
+    codes: Array, norms: Ints, start: Whole, place_of_norms: Whole, quads: Ints, about: Floats, out: Ints
+) -> None:
+    """Squared distances between the query's coarse sketch and those of entries, in steps, for whole sixteens."""
+    constant = np.int32(about[0])
+    for first in range(0, len(out), WIDTH):
+        dot_products(codes, start + first * COARSE, quads, 0, COARSE // QUAD, out, first)
+    near = norms[place_of_norms : place_of_norms + len(out)]
+    for i in range(len(out)):
+        out[i] = near[i] + constant - 2 * out[i]
 
 
-def find_sketch(codes: Array, axes: Floats, keys: Floats, size: Longs, capacity: int) -> None:
+def find_sketch(codes: Array, norms: Ints, axes: Floats, keys: Floats, size: Longs, capacity: int) -> None:
     """Find the axes from the keys of all tables, and compute all sketches."""
     find_axes(some_keys(keys, size, capacity, len(axes) - 2), axes)
-    encode_all(codes, axes, keys, size, capacity)
+    encode_all(codes, norms, axes, keys, size, capacity)
 
 
 def some_keys(keys: Floats, size: Longs, capacity: int, dims: int) -> Floats:
@@ -142,10 +175,11 @@ def find_axes(keys: Floats, axes: Floats) -> None:
     dims = keys.shape[1]
     mean = keys.mean(axis=0, dtype=np.float64)
     variances, directions = np.linalg.eigh(np.cov(keys.T, dtype=np.float64))
-    step = SPREAD * sqrt(max(float(variances[-1]), 0.0)) / LARGEST
-    explains_enough = variances[-AXES:].sum() >= LEAST * variances.sum()
+    step, finer = (SPREAD * sqrt(max(float(variances[-1 - axis]), 0.0)) / LARGEST for axis in (0, COARSE))
+    explains_enough = variances[-COARSE:].sum() >= LEAST * variances.sum()
     axes[:] = 0
-    if explains_enough and SMALLEST < step < 1 / SMALLEST:
-        axes[:dims] = directions[:, : -AXES - 1 : -1] / step
+    if explains_enough and step * FINEST > SMALLEST and step < 1 / SMALLEST:
+        steps = np.repeat([step, max(finer, step * FINEST)], [COARSE, FINE])
+        axes[:dims] = directions[:, : -AXES - 1 : -1] / steps
         axes[dims] = -mean @ axes[:dims]
-        axes[dims + 1] = step
+        axes[dims + 1] = steps

@@ -224,7 +224,7 @@ class Store:
         tables = self.tables
         written = int(tables.size.sum() + tables.writes.sum())
         if len(tables.codes) and written >= max(FEWEST, 2 * self.sketched_at):
-            find_sketch(tables.codes, tables.axes, tables.keys, tables.size, self.capacity)
+            find_sketch(tables.codes, tables.norms, tables.axes, tables.keys, tables.size, self.capacity)
             self.sketched_at = written
 
     def adjust(self, actions: Longs, slots: Longs, keys: Floats, values: Floats) -> None:

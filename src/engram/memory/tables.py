@@ -10,7 +10,7 @@ from engram.memory import hash_index
 from engram.memory.hash_index import buckets_for
 from engram.memory.heap import sift
 from engram.memory.keys import blend, get_key, put_key
-from engram.memory.sketch import Sketch, axes_shape, codes_shape, encode
+from engram.memory.sketch import Sketch, encode, sketch_shapes
 from engram.typing import Array, Doubles, Floats, Ints, Longs, States, Whole
 
 MOST_ENTRIES = 2**30  # of a table: slots are int32
@@ -19,10 +19,11 @@ FEWEST = 1024  # entries that are always worth the time
 
 
 class Tables(NamedTuple):
-    """One array of each kind for all tables; 35 bytes per entry besides its key, 47 if keys are sketched."""
+    """One array of each kind for all tables; 35 bytes per entry besides its key, 107 if keys are sketched."""
 
     keys: Floats  # [actions · capacity · dims], see keys.py
-    codes: Array  # [actions · capacity · 12] for wide keys, otherwise none: see sketch.py
+    codes: Array  # [actions · capacity · 64] for wide keys, otherwise none: see sketch.py
+    norms: Ints  # [actions · capacity · 2] of the codes
     axes: Floats  # of the sketch, shared by all tables
     values: Floats  # [actions, capacity]
     states: States  # [actions, capacity], the state with which the entry was stored
@@ -42,10 +43,12 @@ def layout_of(
     actions: int, capacity: int, dims: int, *, companions: int = 0, columns: int = 0, table_numbers: int = 0
 ) -> dict[str, tuple[tuple[int, ...], type[np.generic]]]:
     """Shape and type of every array of tables."""
+    codes, norms, axes = sketch_shapes(actions, capacity, dims)
     return {
         "keys": ((actions * capacity * dims,), np.float32),
-        "codes": (codes_shape(actions, capacity, dims), np.int8),
-        "axes": (axes_shape(capacity, dims), np.float32),
+        "codes": (codes, np.uint8),
+        "norms": (norms, np.int32),
+        "axes": (axes, np.float32),
         "values": ((actions, capacity), np.float32),
         "states": ((actions, capacity), np.uint64),
         "buckets": ((actions, buckets_for(capacity)), np.int32),
@@ -75,7 +78,7 @@ def new_tables(actions: int, capacity: int, dims: int, **numbers: int) -> Tables
 
 def sketch_of(tables: Tables) -> Sketch:
     """The sketch of the tables' keys, if they have one."""
-    return (tables.codes, tables.axes) if len(tables.codes) else None
+    return (tables.codes, tables.norms, tables.axes) if len(tables.codes) else None
 
 
 @compiled
@@ -84,7 +87,7 @@ def put(tables: Tables, table: int, slot: Whole, key: Floats) -> None:
     capacity = tables.values.shape[1]
     put_key(tables.keys, table, slot, capacity, key)
     if len(tables.codes) > 0:
-        encode(tables.codes, tables.axes, table, slot, capacity, key)
+        encode(tables.codes, tables.norms, tables.axes, table, slot, capacity, key)
 
 
 @compiled

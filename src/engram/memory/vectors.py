@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba import extending
 from numba.core import cgutils, types
 
@@ -276,3 +277,54 @@ def count_bits(typing: Any, word: Any) -> Any:
         return builder.ctpop(args[0])
 
     return types.int64(types.uint64), generate
+
+
+_BYTES = ir.VectorType(ir.IntType(8), 4 * WIDTH)
+HAS_BYTE_PRODUCTS = bool(get_host_cpu_features().get("avx512vnni"))
+
+
+def _add_products(builder: ir.IRBuilder, sums: ir.Value, codes: ir.Value, quads: ir.Value) -> ir.Value:
+    """Add to sixteen sums the products of four bytes each, the first not negative, the second signed."""
+    if HAS_BYTE_PRODUCTS:
+        kind = ir.FunctionType(_WORDS, [_WORDS] * 3)
+        product = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.vpdpbusd.512")
+        return builder.call(product, [sums, builder.bitcast(codes, _WORDS), quads])
+    wide = ir.VectorType(ir.IntType(32), 4 * WIDTH)
+    products = builder.mul(builder.zext(codes, wide), builder.sext(builder.bitcast(quads, _BYTES), wide))
+    undefined = ir.Constant(wide, ir.Undefined)
+    for number in range(4):
+        every_fourth = ir.Constant(_WORDS, list(range(number, 4 * WIDTH, 4)))
+        sums = builder.add(sums, builder.shuffle_vector(products, undefined, every_fourth))
+    return sums
+
+
+@generated
+def dot_products(typing: Any, codes: Any, start: Any, quads: Any, first: Any, count: Any, out: Any, place: Any) -> Any:
+    """Dot products of the bytes of sixteen entries with a query's, to `out` from `place` on.
+
+    The entries' bytes, which are not negative, begin at `start`: sixty-four for four dimensions, and so on. The
+    query's, which are signed, are the four bytes of `count` words from `first` on.
+    """
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        stored, start, wanted, first, count, found, place = args
+        data, asked, into = (_data(context, builder, signature.args[which], args[which]) for which in (0, 2, 5))
+        index = start.type
+        span = ir.Constant(index, 4 * WIDTH)
+        _check(context, builder, start, builder.mul(count, span), _length(context, builder, signature.args[0], stored))
+        _check(context, builder, first, count, _length(context, builder, signature.args[2], wanted))
+        _check(context, builder, place, ir.Constant(index, WIDTH), _length(context, builder, signature.args[5], found))
+        sums = cgutils.alloca_once_value(builder, ir.Constant(_WORDS, [0] * WIDTH))
+        undefined = ir.Constant(_WORDS, ir.Undefined)
+        with cgutils.for_range(builder, count) as loop:
+            codes = _load(builder, data, builder.add(start, builder.mul(loop.index, span)), _BYTES, 1)
+            word = builder.load(builder.gep(asked, [builder.add(first, loop.index)]))
+            single = builder.insert_element(undefined, word, ir.Constant(ir.IntType(32), 0))
+            quad = builder.shuffle_vector(single, undefined, ir.Constant(_WORDS, [0] * WIDTH))
+            builder.store(_add_products(builder, builder.load(sums), codes, quad), sums)
+        address = builder.bitcast(builder.gep(into, [place]), _WORDS.as_pointer())
+        builder.store(builder.load(sums), address).align = 4
+        return context.get_dummy_value()
+
+    whole = types.intp
+    return types.void(codes, whole, quads, whole, whole, out, whole), generate
