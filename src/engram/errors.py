@@ -21,6 +21,10 @@ class NewerFormatError(ModelFileError):
     """A file in a format that only a newer Engram reads."""
 
 
+class TooLargeError(ModelFileError, MemoryError):
+    """A file whose content does not fit into the memory that there is now."""
+
+
 class DivergedError(EngramError):
     """A network that learns what is no number any more; nothing was learned from it, and the agent is as it was."""
 
