@@ -53,6 +53,14 @@ class StorageError(EngramError):
     """A file that could not be read or written; what was saved before is still there."""
 
 
+class Stopped(BaseException):
+    """Raised by a signal wherever the program is, so that it is not taken for an error of what it goes through."""
+
+    def __init__(self, words: str, number: int) -> None:
+        super().__init__(words)
+        self.words, self.signal = words, number
+
+
 class Interrupted(EngramError):  # noqa: N818 (not an error of anyone's making)
     """What was asked to stop by a signal, and did; its text says what was saved and how to go on."""
 

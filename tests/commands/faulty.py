@@ -6,6 +6,13 @@ import gymnasium
 import numpy as np
 
 
+class Odd(BaseException):
+    pass
+
+
+ERRORS = {kind.__name__: kind for kind in (SystemExit, KeyboardInterrupt, GeneratorExit, Odd)}
+
+
 class Faulty(gymnasium.Env[Any, Any]):
     observation_space = gymnasium.spaces.Box(-9, 9, (2,), np.float32)
     action_space = gymnasium.spaces.Discrete(2)
@@ -18,6 +25,8 @@ class Faulty(gymnasium.Env[Any, Any]):
     def fails(self, fault: str) -> None:
         if fault == self.fault:
             raise ZeroDivisionError(f"no [bold]luck[/b] in {fault}")
+        if self.fault.endswith(f" in {fault}"):
+            raise ERRORS[self.fault.partition(" ")[0]]("out")
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
         super().reset(seed=seed)
@@ -54,6 +63,9 @@ class Faulty(gymnasium.Env[Any, Any]):
     def seen(self) -> Any:
         numbers = self.np_random.random(2)
         return numbers if self.fault == "doubles" else numbers.astype(np.float32)
+
+    def close(self) -> None:
+        self.fails("close")
 
     def render(self) -> Any:
         self.fails("render")

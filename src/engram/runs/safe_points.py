@@ -6,8 +6,8 @@ from types import TracebackType
 from typing import Self
 
 from engram.agents import Agent
-from engram.errors import EngramError, Interrupted
-from engram.runs.stopping import Stopped, StopRequest
+from engram.errors import EngramError, Interrupted, Stopped
+from engram.runs.stopping import StopRequest
 from engram.sources import is_ours
 
 

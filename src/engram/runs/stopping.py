@@ -11,18 +11,12 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, ClassVar, Self
 
+from engram.errors import Stopped
+
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 PATIENCE_SECONDS = 3.0  # for a whole step, before a step is given up
 COMPILERS = ("numba.", "llvmlite.")  # which do not survive an error in their midst
 AGAIN_SECONDS = 0.25  # between two attempts to end
-
-
-class Stopped(BaseException):
-    """Raised by a signal wherever the program is, so that it is not taken for an error of what it goes through."""
-
-    def __init__(self, words: str, number: int) -> None:
-        super().__init__(words)
-        self.words, self.signal = words, number
 
 
 def is_compiling(frame: FrameType | None) -> bool:
@@ -121,6 +115,8 @@ class StopRequest:
             self.say(self._words)
             if not is_compiling(frame):
                 raise Stopped(self._words, self.signal)
+
+    _note.raises_stopped = True  # type: ignore[attr-defined]
 
     def _insist(self, number: int) -> None:
         """In a thread: call the handler again and again."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from engram.agents import Agent
+from engram.envs.faults import close
 from engram.envs.make import make_by_id
 from engram.errors import InvalidInputError, MissingExtraError
 from engram.files.disk import make_folder, storage_errors
@@ -46,7 +47,7 @@ def film(agent: Agent, env_id: str, *, seed: int, explain: bool = False) -> Iter
             if terminated or truncated:
                 break
     finally:
-        env.close()
+        close(env)
 
 
 def write_video(path: Path, pictures: Iterator[Array], *, fps: int = 30) -> int:
