@@ -154,6 +154,35 @@ def make_folder(path: Path) -> None:
         sync_folder(path.parent)
 
 
+def inside(folder: Path, name: str) -> Path:
+    """A folder of this name inside a folder of ours, whether or not it is there yet; a link in its place is refused."""
+    path = folder / name
+    is_folder(path)
+    return path
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A path beside a file, for a library that writes files itself; what it wrote takes the file's place at the end.
+
+    If it fails, or writes nothing, the file is as it was.
+    """
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    with storage_errors("write", path):
+        make_folder(path.parent)
+        is_file(path)
+        temporary.unlink(missing_ok=True)
+        try:
+            yield temporary
+            if is_file(temporary):
+                with open_in_place(temporary) as file:
+                    os.fsync(file.fileno())
+                temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        sync_folder(path.parent)
+
+
 def sync_folder(path: Path) -> None:
     """Flush a folder's list of files to the disk, where the system can open folders; Windows cannot."""
     if not hasattr(os, "O_DIRECTORY"):

@@ -24,8 +24,8 @@ from engram.errors import (
 )
 from engram.files.disk import (
     ASIDE,
+    inside,
     is_file,
-    is_folder,
     keep_aside,
     list_files,
     move_aside,
@@ -103,9 +103,7 @@ class RunFolder:
     @classmethod
     def inside(cls, study: Path, run_id: str) -> Self:
         """The folder of a run in a study's folder; a link or a file in its place is refused."""
-        path = study / check_file_name("a run's id", run_id)
-        is_folder(path)
-        return cls(path)
+        return cls(inside(study, check_file_name("a run's id", run_id)))
 
     @property
     def result(self) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from engram.agents import Agent
 from engram.envs.faults import close
 from engram.envs.make import make_by_id
 from engram.errors import InvalidInputError, MissingExtraError
-from engram.files.disk import make_folder, storage_errors
+from engram.files.disk import replacing
 from engram.lab.pages.style import COLOURS
 from engram.randomness import reset_seed
 from engram.training.environment import CheckedEnv, render
@@ -53,9 +53,8 @@ def film(agent: Agent, env_id: str, *, seed: int, explain: bool = False) -> Iter
 def write_video(path: Path, pictures: Iterator[Array], *, fps: int = 30) -> int:
     """Write pictures as a .gif or .mp4; return their number."""
     check_name(path)
-    make_folder(path.absolute().parent)
-    with storage_errors("write", path):
-        return _write_gif(path, pictures, fps) if path.suffix == ".gif" else _write_mp4(path, pictures, fps)
+    with replacing(path) as beside:
+        return _write_gif(beside, pictures, fps) if path.suffix == ".gif" else _write_mp4(beside, pictures, fps)
 
 
 def check_name(path: Path) -> None:
