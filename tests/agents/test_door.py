@@ -207,3 +207,11 @@ def test_an_observation_of_a_million_numbers_is_refused_by_the_setting_that_woul
     for kind, setting in ((NEC, "replay_size|capacity"), (D3QN, "replay_size")):
         with pytest.raises(InvalidInputError, match=setting):
             kind(Wide)
+
+
+def test_a_batch_that_does_not_fit_into_memory_is_refused_when_the_agent_is_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("engram.checks.available_memory", lambda: 10**9)
+    with pytest.raises(InvalidInputError, match="a learning step with 100,000,000 transitions takes .*batch_size"):
+        D3QN("CartPole-v1", batch_size=100_000_000)
