@@ -109,5 +109,5 @@ def test_more_seeds_than_a_study_can_have_are_refused(text: str) -> None:
 
 def test_more_runs_than_a_study_can_have_are_refused_before_they_are_made() -> None:
     grid = Grid("mfec", "CartPole-v1", 100, range(50_000), strategies=("lru", "dkm"), sizes=(10, 20))
-    with pytest.raises(InvalidInputError, match="would have 200,000 runs, and can have at most 100,000; .*--seeds"):
+    with pytest.raises(InvalidInputError, match=r"would have 200,000 runs, and can have at most 100,000; .*--seeds"):
         Study("large", "Large", (grid,)).runs()
