@@ -1,5 +1,6 @@
 """An environment with one fault, by the name of its option."""
 
+import os
 from typing import Any
 
 import gymnasium
@@ -36,6 +37,8 @@ class Faulty(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> Any:
         self.count += 1
+        if self.fault == "chdir":
+            os.chdir("/")
         seen, end = self.seen(), self.fault != "endless" and self.count % 9 == 0
         if self.count < self.after:
             return seen, 1.0, end, False, {}

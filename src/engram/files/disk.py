@@ -41,6 +41,17 @@ def storage_errors(what: str, path: Path) -> Iterator[None]:
         ) from error
 
 
+def whole_path(path: Path) -> Path:
+    """The path from the root on, which stays what it is wherever the process goes."""
+    try:
+        return path.absolute()
+    except OSError as error:
+        raise StorageError(
+            f"cannot find {path}: the current folder was deleted, so nothing lies relative to it; change to another "
+            "folder (cd), or give whole paths"
+        ) from error
+
+
 def is_file(path: Path) -> bool:
     """Whether there is a file; raise `StorageError` if there is anything else in its place."""
     return _is_there(path, stat.S_IFREG, "a file")

@@ -33,6 +33,7 @@ from engram.files.disk import (
     read_json,
     remove,
     storage_errors,
+    whole_path,
     write_atomically,
 )
 from engram.files.file_names import TRACEBACK, check_file_name
@@ -93,7 +94,7 @@ class RunFolder:
     """The files of one run."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path = whole_path(path)  # an environment may change to another folder
         self.model_file = path / "model.safetensors"
         self.progress_file = path / "progress.jsonl"
         self._config = path / "config.json"

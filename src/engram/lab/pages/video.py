@@ -18,7 +18,7 @@ from engram.typing import Array
 
 try:
     from PIL import Image, ImageDraw, ImageFont
-except ImportError as error:
+except ModuleNotFoundError as error:
     raise MissingExtraError('videos need Pillow and imageio-ffmpeg: pip install "engram-rl[video]"') from error
 
 HEIGHT = 400  # pixels, at least, to which small pictures are enlarged
@@ -73,7 +73,7 @@ def _write_gif(path: Path, pictures: Iterator[Array], fps: int) -> int:
 def _write_mp4(path: Path, pictures: Iterator[Array], fps: int) -> int:
     try:
         from imageio_ffmpeg import write_frames  # noqa: PLC0415 (an extra)
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise MissingExtraError(
             'an .mp4 needs imageio-ffmpeg: pip install "engram-rl[video]"; or write a .gif'
         ) from error
