@@ -52,3 +52,22 @@ def test_every_extra_that_is_missing_is_named_with_the_command(
     assert result.returncode == 2, result.stderr
     assert f'pip install "engram-rl[{extra}]"' in " ".join(result.stderr.split())
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        ("polars", ["report", "."]),
+        ("torch", ["train", "nec", "--device", "cuda"]),
+        ("PIL", ["eval", ".", "--video", "x.gif"]),
+    ],
+)
+@pytest.mark.parametrize("error", ["OSError", "ImportError"])
+def test_an_extra_that_is_there_but_broken_is_named(module: str, words: list[str], error: str, tmp_path: Path) -> None:
+    (tmp_path / module).mkdir()
+    (tmp_path / module / "__init__.py").write_text(f"raise {error}('libgone.so: cannot open shared object file')")
+    program = f"import sys; sys.path.insert(0, '.'); from engram.cli import main; sys.exit(main({words!r}))"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert result.returncode == 2, result.stderr
+    assert f"{module} is installed, but cannot be imported (libgone.so" in " ".join(result.stderr.split())
+    assert "Traceback" not in result.stderr

@@ -96,4 +96,6 @@ def shown(value: object, most: int = 200) -> str:
         text = repr(value)
     except (ValueError, RecursionError):  # a whole number of thousands of digits, or a list that holds itself
         text = f"a {type(value).__name__} that is too long to show"
+    except Exception:  # a class of the user's own
+        text = f"a {type(value).__name__} that cannot be shown"
     return text if len(text) <= most else f"{text[:most]}…"

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from engram.errors import EngramError, Interrupted, InvalidInputError
-from engram.runs.stopping import Stopped, StopRequest
+from engram.errors import EngramError, Interrupted, InvalidInputError, Stopped
+from engram.runs.stopping import StopRequest
 from engram.version import __version__
 
 if TYPE_CHECKING:

@@ -21,6 +21,10 @@ class NewerFormatError(ModelFileError):
     """A file in a format that only a newer Engram reads."""
 
 
+class TooLargeError(ModelFileError, MemoryError):
+    """A file whose content does not fit into the memory that there is now."""
+
+
 class DivergedError(EngramError):
     """A network that learns what is no number any more; nothing was learned from it, and the agent is as it was."""
 
@@ -47,6 +51,14 @@ class MissingExtraError(EngramError, ImportError):
 
 class StorageError(EngramError):
     """A file that could not be read or written; what was saved before is still there."""
+
+
+class Stopped(BaseException):
+    """Raised by a signal wherever the program is, so that it is not taken for an error of what it goes through."""
+
+    def __init__(self, words: str, number: int) -> None:
+        super().__init__(words)
+        self.words, self.signal = words, number
 
 
 class Interrupted(EngramError):  # noqa: N818 (not an error of anyone's making)

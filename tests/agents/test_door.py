@@ -112,6 +112,54 @@ def test_the_same_numbers_in_any_form_get_the_same_answers(agent: Agent) -> None
             np.testing.assert_array_equal(ours, theirs)
 
 
+class Lying(np.ndarray[Any, Any]):
+    """An array that tells of another shape and dtype than it has, and cannot be shown."""
+
+    @property  # type: ignore[misc]
+    def shape(self) -> Any:
+        return (10**6, *super().shape[1:])
+
+    @property
+    def flags(self) -> Any:
+        raise LookupError("no flags")
+
+    def __repr__(self) -> str:
+        raise LookupError("no words")
+
+
+class Liar:
+    """No array, whatever it says."""
+
+    def __len__(self) -> int:
+        return 2**62
+
+    def __getitem__(self, i: int) -> Any:
+        raise LookupError(i)
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise LookupError("no array")
+
+    def __repr__(self) -> str:
+        raise LookupError("no words")
+
+
+def test_other_classes_of_arrays_are_taken_for_the_numbers_that_they_hold(agent: Agent) -> None:
+    whole = good(agent)
+    expected = answers(agent, whole)
+    others = [whole.view(Lying), np.ma.masked_array(whole)]
+    others += [whole.view(np.matrix)] if whole.ndim == 2 else []
+    for same in others:
+        for ours, theirs in zip(answers(agent, same), expected, strict=True):
+            assert type(ours) is np.ndarray
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def test_objects_that_fail_when_they_are_converted_are_refused(agent: Agent) -> None:
+    for method in methods_of(agent):
+        with pytest.raises(InvalidInputError, match="observations must be an array of numbers, got a Liar that cannot"):
+            method(Liar())
+
+
 def test_an_empty_batch_has_empty_answers(agent: Agent) -> None:
     none = good(agent, 0)
     assert agent.q_values(none).shape == (0, 2)
@@ -207,3 +255,11 @@ def test_an_observation_of_a_million_numbers_is_refused_by_the_setting_that_woul
     for kind, setting in ((NEC, "replay_size|capacity"), (D3QN, "replay_size")):
         with pytest.raises(InvalidInputError, match=setting):
             kind(Wide)
+
+
+def test_a_batch_that_does_not_fit_into_memory_is_refused_when_the_agent_is_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("engram.checks.available_memory", lambda: 10**9)
+    with pytest.raises(InvalidInputError, match=r"a learning step with 100,000,000 transitions takes .*batch_size"):
+        D3QN("CartPole-v1", batch_size=100_000_000)

@@ -1,9 +1,17 @@
 """An environment with one fault, by the name of its option."""
 
+import os
 from typing import Any
 
 import gymnasium
 import numpy as np
+
+
+class Odd(BaseException):
+    pass
+
+
+ERRORS = {kind.__name__: kind for kind in (SystemExit, KeyboardInterrupt, GeneratorExit, Odd)}
 
 
 class Faulty(gymnasium.Env[Any, Any]):
@@ -18,6 +26,8 @@ class Faulty(gymnasium.Env[Any, Any]):
     def fails(self, fault: str) -> None:
         if fault == self.fault:
             raise ZeroDivisionError(f"no [bold]luck[/b] in {fault}")
+        if self.fault.endswith(f" in {fault}"):
+            raise ERRORS[self.fault.partition(" ")[0]]("out")
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
         super().reset(seed=seed)
@@ -27,6 +37,8 @@ class Faulty(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> Any:
         self.count += 1
+        if self.fault == "chdir":
+            os.chdir("/")
         seen, end = self.seen(), self.fault != "endless" and self.count % 9 == 0
         if self.count < self.after:
             return seen, 1.0, end, False, {}
@@ -54,6 +66,9 @@ class Faulty(gymnasium.Env[Any, Any]):
     def seen(self) -> Any:
         numbers = self.np_random.random(2)
         return numbers if self.fault == "doubles" else numbers.astype(np.float32)
+
+    def close(self) -> None:
+        self.fails("close")
 
     def render(self) -> Any:
         self.fails("render")

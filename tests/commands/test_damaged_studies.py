@@ -139,6 +139,14 @@ DAMAGES: dict[str, tuple[str, Damage]] = {
     "a huge score": ("result.json", in_result(score=HUGE)),
     "sizes that are text": ("result.json", in_result(memory_size="x")),
     "no log": ("progress.jsonl", lambda folder, run: (run / "progress.jsonl").unlink()),
+    "a return beyond all rewards": (
+        "progress.jsonl",
+        of_run("progress.jsonl", '{"event": "evaluation", "step": 500, "returns": [1e308], "lengths": [1]}\n'),
+    ),
+    "a score beyond all rewards": (
+        "result.json",
+        of_run("result.json", '{"score": 1e308, "evaluations": 1, "steps": 500, "episodes": 1}'),
+    ),
     "a binary log": ("progress.jsonl", of_run("progress.jsonl", b"\xff\x00\n")),
     "a truncated log": ("progress.jsonl", truncated_log),
     "a list in the log": ("progress.jsonl", first_line("[1]")),

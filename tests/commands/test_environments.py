@@ -1,11 +1,14 @@
 """Environments with faults: the command line says what the fault is and whose, and what was trained is kept."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from engram.cli import main
+from engram.commands.failures import write_traceback
+from engram.files.lock import FolderLock
 
 ID = "tests.commands.faulty:Faulty-v0"
 TRAIN = ["train", "mfec", "--steps", "60", "--capacity", "20", "--no-progress", "--evaluation-episodes", "2"]
@@ -51,6 +54,60 @@ def test_a_fault_is_told_in_a_sentence(
     assert "Traceback" not in told
 
 
+@pytest.mark.parametrize("kind", ["SystemExit", "KeyboardInterrupt", "GeneratorExit", "Odd"])
+@pytest.mark.parametrize(("place", "saved"), [("step", 29), ("reset", 0), ("init", None)])
+def test_what_is_no_exception_is_the_environments_fault_too(
+    kind: str, place: str, saved: int | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(f"{kind} in {place}", tmp_path / "run") == 2
+    told = capsys.readouterr().err
+    assert f"{kind}: out; the fault is in the environment" in told
+    assert saved is None or (tmp_path / "run" / f"checkpoint-{saved:012d}.safetensors").exists()
+
+
+@pytest.mark.parametrize("fault", ["close", "SystemExit in close"])
+def test_an_environment_that_cannot_be_closed_spoils_nothing(
+    fault: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert train(fault, tmp_path / "run") == 0
+    assert "warning: the environment raised an error in its close():" in caplog.text
+    caplog.clear()
+    words = ["eval", str(tmp_path / "run"), "--env", f"{ID}?fault={fault}", "--video", str(tmp_path / "film.gif")]
+    assert main([*words, "--episodes", "1"]) == 0
+    assert caplog.text.count("warning: the environment raised an error in its close():") == 2
+
+
+def test_an_environment_that_goes_to_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert train("chdir", Path("run"), "--checkpoint-interval-steps", "20") == 0
+    assert (tmp_path / "run" / "result.json").exists()
+    monkeypatch.chdir(tmp_path)
+    words = ["eval", "run", "--env", f"{ID}?fault=chdir", "--episodes", "1", "--video", "film.gif"]
+    assert main(words) == 0
+    assert (tmp_path / "film.gif").exists()
+
+
+def test_a_traceback_is_not_written_where_another_process_works(tmp_path: Path) -> None:
+    with FolderLock(tmp_path):
+        elsewhere = write_traceback(ValueError("no luck"), tmp_path)
+    assert elsewhere is not None
+    assert elsewhere.parent != tmp_path
+    elsewhere.unlink()
+    assert write_traceback(ValueError("no luck"), tmp_path) == tmp_path / "traceback.txt"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be deleted there")
+def test_a_working_directory_that_was_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert train("none", Path("run")) == 2
+    assert "cannot find run: the current folder was deleted" in capsys.readouterr().err
+    assert train("none", tmp_path / "run") == 0
+
+
 def test_what_was_trained_is_kept_and_the_traceback_is_in_the_runs_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -72,6 +129,7 @@ def test_other_numbers_than_python_floats_are_fine(fault: str, tmp_path: Path) -
     ("fault", "said"),
     [
         ("render", "raised an error in its render()"),
+        ("SystemExit in render", "raised an error in its render() at step 0: SystemExit: out"),
         ("render none", "cannot be filmed: render() must return bytes of shape (height, width, 3), got None"),
         ("render text", "cannot be filmed: render() must return bytes of shape (height, width, 3), got 'picture'"),
         ("render floats", "got an array of float64 and shape (4, 4, 3)"),

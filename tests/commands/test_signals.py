@@ -45,6 +45,37 @@ def interrupt(words: list[str], number: int, hang: str = "", *, delay: float = 0
     return Ended(process.returncode, said, time.monotonic() - sent)
 
 
+EARLY = """
+import builtins, os, runpy, signal, sys
+real = builtins.__import__
+
+def importing(name, *rest):
+    if name == "gymnasium":
+        os.kill(os.getpid(), signal.SIGINT)
+    return real(name, *rest)
+
+builtins.__import__ = importing
+sys.argv, sys.orig_argv = {argv}, {orig_argv}
+from engram.cli import entry
+"""
+
+
+@pytest.mark.parametrize(
+    ("argv", "orig_argv"),
+    [(["-m", "--help"], ["python", "-m", "engram", "--help"]), (["/bin/engram"], ["python", "/bin/engram"])],
+)
+def test_ctrl_c_while_libraries_are_imported(argv: list[str], orig_argv: list[str]) -> None:
+    program = EARLY.format(argv=argv, orig_argv=orig_argv)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "stopped\n")
+
+
+def test_ctrl_c_while_a_program_imports_the_library_is_its_own() -> None:
+    program = EARLY.format(argv=["mine.py"], orig_argv=["python", "mine.py"])
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert "KeyboardInterrupt" in done.stderr
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run that nothing interrupted."""

@@ -12,7 +12,7 @@ from safetensors.numpy import save, save_file
 
 from engram import MFEC, load
 from engram.errors import EngramError, InvalidInputError, ModelFileError, StorageError
-from engram.files.arrays import DTYPES, FORMAT, VERSION, checksum, join, read_arrays, split, write_arrays
+from engram.files.arrays import DTYPES, FORMAT, VERSION, checksum, header, join, read_arrays, split, write_arrays
 from engram.files.disk import write_atomically
 from engram.files.pieces import Pieces
 from engram.hashing import HASH_NAME
@@ -160,6 +160,69 @@ def test_an_array_of_no_rows_that_are_huge_is_refused(tmp_path: Path, shape: tup
     with pytest.raises(
         ModelFileError, match=r"its array 'x' has no rows, but its shape is .*; a row has at most 16,777,216"
     ):
+        read_arrays(path)
+
+
+def sparse_file(path: Path, size: int) -> Path:
+    """A file whose header tells of one array of so many bytes, which takes no room on the disk."""
+    text = json.dumps({"version": VERSION})
+    head = header({"x": Pieces((size,), np.dtype("u1"), lambda: iter(()))}, f"{checksum(text, {})}\n{text}")
+    with path.open("wb") as file:
+        file.write(head)
+        file.truncate(len(head) + size)
+    return path
+
+
+def test_arrays_that_do_not_fit_into_memory_are_refused_before_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = sparse_file(tmp_path / "large.safetensors", 8 * 2**30)
+    monkeypatch.setattr("engram.files.arrays.available_memory", lambda: 10**9)
+    with pytest.raises(ModelFileError, match=r"its arrays take 8.5 GB, and 1.0 GB of memory are available"):
+        read_arrays(path)
+    with pytest.raises(ModelFileError, match=r"large.safetensors: its arrays take 8.5 GB"):
+        load(path)
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from engram.errors import ModelFileError
+from engram.files.arrays import read_arrays
+resource.setrlimit(resource.RLIMIT_AS, (12 * 2**30, 12 * 2**30))
+try:
+    read_arrays(Path(sys.argv[1]))
+except ModelFileError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a limit on memory")
+def test_a_limit_on_memory_ends_in_an_error_of_ours_and_no_panic(tmp_path: Path) -> None:
+    path = sparse_file(tmp_path / "large.safetensors", 8 * 2**30)
+    done = subprocess.run([sys.executable, "-c", LIMITED, str(path)], capture_output=True, text=True, check=True)
+    assert "there is not enough memory" in done.stdout or "of memory are available" in done.stdout
+    assert not done.stderr
+
+
+def test_a_panic_of_safetensors_is_an_error_of_the_file(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    panic = type("PanicException", (BaseException,), {})
+
+    def fail(path: Path, framework: str) -> None:
+        raise panic("PyObject pointer is null")
+
+    monkeypatch.setattr("engram.files.arrays.safe_open", fail)
+    with pytest.raises(ModelFileError, match="safetensors failed with it"):
+        load(model)
+
+
+def test_types_that_no_model_has_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "half.safetensors"
+    text = json.dumps({"version": VERSION})
+    head = header({"x": np.zeros(4, np.uint16)}, f"{checksum(text, {})}\n{text}").replace(b'"U16"', b'"BF16"')
+    head = (len(head) - 8).to_bytes(8, "little") + head[8:]
+    path.write_bytes(head + bytes(8))
+    with pytest.raises(ModelFileError, match="its array 'x' is of the type BF16"):
         read_arrays(path)
 
 

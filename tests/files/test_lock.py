@@ -63,7 +63,7 @@ def test_a_released_folder_can_be_locked_again(tmp_path: Path) -> None:
         assert [path.name for path in (tmp_path / "new").iterdir()] == [LOCK]
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"pid": 1}', b"\xff"])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"pid": 1}', b'{"pid": 1e999}', b"\xff"])
 def test_a_holder_that_cannot_be_read_is_another_process(tmp_path: Path, content: bytes) -> None:
     with FolderLock(tmp_path):
         (tmp_path / HOLDER).write_bytes(content)

@@ -99,3 +99,15 @@ def test_seeds_are_counted_spanned_or_listed(text: str, seeds: tuple[int, ...]) 
 def test_other_seeds_are_refused(text: str) -> None:
     with pytest.raises(InvalidInputError, match=r"seeds must be how many \(5\)"):
         parse_seeds(text)
+
+
+@pytest.mark.parametrize("text", ["50000000", "0-50000000", "7-99999999999999999"])
+def test_more_seeds_than_a_study_can_have_are_refused(text: str) -> None:
+    with pytest.raises(InvalidInputError, match=r"--seeds: a study can have at most 100,000 runs, got [0-9,]+ seeds"):
+        parse_seeds(text)
+
+
+def test_more_runs_than_a_study_can_have_are_refused_before_they_are_made() -> None:
+    grid = Grid("mfec", "CartPole-v1", 100, range(50_000), strategies=("lru", "dkm"), sizes=(10, 20))
+    with pytest.raises(InvalidInputError, match=r"would have 200,000 runs, and can have at most 100,000; .*--seeds"):
+        Study("large", "Large", (grid,)).runs()

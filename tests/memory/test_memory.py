@@ -315,3 +315,32 @@ def test_what_a_large_batch_would_find_is_compared_with_the_memory_there_is(monk
     message = r"what is found for 1,000 keys of size 64 with 1,000 neighbours takes 272.0 MB.*; hand over fewer keys"
     with pytest.raises(InvalidInputError, match=message):
         memory.look_up(np.zeros(1000, np.int64), np.zeros((1000, 64)))
+
+
+class Liar:
+    """No array, whatever it says."""
+
+    def __len__(self) -> int:
+        return 2**62
+
+    def __array__(self, *_: object, **__: object) -> object:
+        raise LookupError("no array")
+
+    def __repr__(self) -> str:
+        raise LookupError("no words")
+
+
+def test_other_classes_of_arrays_are_taken_for_the_numbers_that_they_hold() -> None:
+    one, other = (EpisodicMemory(actions=1, key_size=2, capacity=4) for _ in range(2))
+    keys, values = np.array([[1, 2], [3, 4]], np.float32), np.array([1, 2], np.float32)
+    one.write(0, keys, values, states=[1, 2])
+    other.write(0, keys.view(np.matrix), np.ma.masked_array(values), states=[1, 2])
+    np.testing.assert_array_equal(one.read(keys), other.read(keys.view(np.matrix)))
+    assert type(other.read(keys.view(np.matrix))) is np.ndarray
+
+
+def test_objects_that_fail_when_they_are_converted_are_refused() -> None:
+    memory = EpisodicMemory(actions=1, key_size=2, capacity=4)
+    for call in (lambda: memory.read(Liar()), lambda: memory.write(0, np.zeros((1, 2)), Liar(), states=[1])):
+        with pytest.raises(InvalidInputError, match="must be real numbers, got a Liar that cannot be shown"):
+            call()

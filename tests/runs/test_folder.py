@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -183,6 +184,45 @@ def test_a_run_that_is_killed_before_its_first_checkpoint_leaves_no_log(tmp_path
     assert (tmp_path / "progress.jsonl").read_bytes() == b""
     assert finish(TINY, tmp_path, CADENCE) == []
     assert not list(tmp_path.glob("aside*"))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that is finished."""
+    path = tmp_path_factory.mktemp("whole") / "run"
+    finish(TINY, path, CADENCE)
+    return path
+
+
+@pytest.mark.parametrize("spoilt", ["model.safetensors", "progress.jsonl", "result.json"])
+def test_a_result_whose_run_is_not_there_deletes_no_checkpoint(spoilt: str, folder: Path, whole: Path) -> None:
+    for name in ("model.safetensors", "progress.jsonl", "result.json"):
+        shutil.copy(whole / name, folder / name)
+    if spoilt == "result.json":
+        (folder / spoilt).write_text((folder / spoilt).read_text().replace('"score": ', '"score": 1'))
+    else:
+        (folder / spoilt).unlink()
+    before = files(folder)
+    with pytest.raises(UnusableRunError, match=rf"result.json says.*{spoilt if 'result' not in spoilt else 'score'}"):
+        finish(TINY, folder, CADENCE)
+    assert files(folder) == before
+    (folder / "result.json").unlink()
+    with pytest.raises(UnusableRunError) if spoilt == "progress.jsonl" else nullcontext():
+        finish(TINY, folder, CADENCE)
+        assert determined(folder) == determined(whole)
+
+
+def test_what_is_received_deletes_no_checkpoint_unless_it_is_a_finished_run(folder: Path, whole: Path) -> None:
+    content = {name: (whole / name).read_bytes() for name in PRODUCTS}
+    shutil.copy(whole / "result.json", folder / "result.json")
+    before = files(folder)
+    with pytest.raises(UnusableRunError, match=r"result.json says that the run is finished, but"):
+        RunFolder(folder).receive(TINY, content)
+    assert files(folder) == before
+    (folder / "result.json").unlink()
+    assert RunFolder(folder).receive(TINY, content) == RunFolder(whole).result
+    assert determined(folder) == determined(whole)
+    assert not Checkpoints(folder, TINY.id).paths()
 
 
 def test_names_in_ids_never_leave_the_folder() -> None:

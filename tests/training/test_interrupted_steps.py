@@ -1,5 +1,6 @@
 """An environment that fails in the middle of a step leaves a whole agent, which goes on as if nothing had happened."""
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,17 @@ def test_a_step_that_failed_is_taken_again(kind: str, failing: int, tmp_path: Pa
     assert_same_state(agent.learn(100 - agent.steps), alone)
     saved = load(tmp_path / "saved", world)
     assert_same_state(saved.learn(100 - saved.steps), alone)
+
+
+def test_ctrl_c_in_an_environment_is_the_users_where_no_handler_of_ours_is_at_work() -> None:
+    class Interrupted(Vectors):
+        def step(self, action: Any) -> Any:
+            signal.raise_signal(signal.SIGINT)
+
+    agent = KINDS[next(kind for kind in KINDS if "images" not in kind)]()
+    agent.source._env, agent.source._ready = Interrupted, Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        agent.learn(5)
 
 
 @pytest.mark.parametrize("reward", [np.nan, np.inf, 1e16, None, "much", [1.0, 2.0]])

@@ -27,6 +27,23 @@ def test_the_events_tell_the_whole_story() -> None:
     assert agent.loop.game == agent.loop.episode + (agent.loop.length > 0)
 
 
+def test_many_episodes_are_played_in_few_environments_with_the_same_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent, made = MFEC(Corridor, capacity=20, seed=0).learn(300), list[Corridor]()
+
+    def make() -> Corridor:
+        made.append(Corridor())
+        return made[-1]
+
+    whole = evaluate_policy(agent, make, 30, max_steps=20, return_episode_rewards=True)
+    assert len(made) == 30
+    monkeypatch.setattr("engram.training.evaluation.SIDE_BY_SIDE", 4)
+    made.clear()
+    assert evaluate_policy(agent, make, 30, max_steps=20, return_episode_rewards=True) == whole
+    assert len(made) == 4
+    with pytest.raises(InvalidInputError, match="n_eval_episodes must be at most 1,000,000, got 1000000000"):
+        evaluate_policy(agent, make, 10**9)
+
+
 def test_a_step_is_the_last_event_of_its_step() -> None:
     agent = MFEC(Corridor, capacity=20, seed=0)
     events = list(with_evaluations(agent.events(100), agent, [Corridor()], every=10, episodes=2))

@@ -1,10 +1,12 @@
 """D3QN, the dueling double deep Q-network (Mnih et al. 2015, van Hasselt et al. 2016, Wang et al. 2016)."""
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Literal
 
 import numpy as np
 
+from engram import checks
 from engram.agents.common.base import Agent
 from engram.agents.common.config import EncoderConfig, chosen_device
 from engram.agents.common.settings import takes
@@ -80,6 +82,13 @@ class D3QN(Agent):
     def build(self) -> None:
         """Both networks, the optimiser and the replay."""
         config, spaces = self.config, self.spaces
+        features = 8 * config.feature_size  # of a transition's two observations
+        checks.room(
+            config.batch_size
+            * (2 * prod(spaces.observation_shape) * (spaces.observation_dtype.itemsize + 4) + features),
+            f"a learning step with {config.batch_size:,} transitions",
+            lambda _: "choose a smaller batch_size",
+        )
         rng = generator(self.seed, "encoder")
         front = Front(config, spaces, rng)
         self.front, self.encoder = front, front.encoder

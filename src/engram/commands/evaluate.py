@@ -13,7 +13,7 @@ from engram.agents.common.load import load
 from engram.commands.part_options import GivenAgain, whole_command
 from engram.commands.screen import Console, Text
 from engram.errors import RunFolderError
-from engram.files.disk import is_file
+from engram.files.disk import is_file, whole_path
 from engram.runs.folder import RunFolder
 from engram.training.evaluation import default_max_steps, evaluate_policy
 
@@ -45,9 +45,10 @@ class Eval(GivenAgain):
 def evaluate(words: Sequence[str], console: Console) -> None:
     """Carry out `engram eval`."""
     options = tyro.cli(Eval, prog="engram eval", args=words)
-    if options.video is not None:
+    target = None if options.video is None else whole_path(options.video)  # before an environment goes elsewhere
+    if target is not None:
         video = import_module("engram.lab.pages.video")  # needs an extra
-        video.check_name(options.video)
+        video.check_name(target)
     agent = options.load_agent()
     env = options.env or str(agent.describe()["env"])
     limit = default_max_steps(env) if options.max_steps is None else options.max_steps
@@ -61,7 +62,7 @@ def evaluate(words: Sequence[str], console: Console) -> None:
     console.print(Text.assemble("return ", (f"{np.mean(returns):.1f} ± {np.std(returns):.1f}", "bold"), spread))
     if limit is not None and (cut := lengths.count(limit)):
         console.print(f"{cut} of them had not ended after {limit:,} steps, and were cut off: --max-steps")
-    if options.video is not None:
+    if target is not None:
         seed = agent.seed if options.seed is None else options.seed
-        count = video.write_video(options.video, video.film(agent, env, seed=seed, explain=options.explain))
+        count = video.write_video(target, video.film(agent, env, seed=seed, explain=options.explain))
         console.print(f"the first episode, {count} pictures, is {options.video}")

@@ -6,11 +6,12 @@ import tempfile
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from engram.errors import EngramError, FaultyEnvironmentError, MissingExtraError
 from engram.files.file_names import TRACEBACK
+from engram.files.lock import FolderLock
 from engram.version import __version__
 
 PACKAGE = Path(__file__).parents[1]
@@ -52,6 +53,12 @@ def _told(error: Exception, folder: Path | None) -> EngramError:
     if isinstance(error, MemoryError):
         said = str(error).rstrip(".") or "the computer has no more"
         return EngramError(f"not enough memory: {said}; choose a smaller capacity, replay_size or observation")
+    if isinstance(error, OSError | ImportError) and (broken := broken_extra(error)) is not None:
+        package = f"engram-rl[{EXTRAS[broken]}]"
+        return MissingExtraError(
+            f"{broken} is installed, but cannot be imported ({error}); install it again: "
+            f'pip install --force-reinstall {broken}, or pip install "{package}" into a new environment'
+        )
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename is not None else ""
         return EngramError(f"{where}{error.strerror or error}; what was saved before is untouched")
@@ -81,13 +88,11 @@ def write_traceback(error: Exception, folder: Path | None) -> Path | None:
     text = f"Engram {__version__}, {time.strftime('%Y-%m-%d %H:%M:%S')}\n\n{''.join(traceback.format_exception(error))}"
     content = text.encode(errors="replace")
     if folder is not None and folder.is_dir():
-        try:
+        with suppress(OSError, EngramError), FolderLock(folder):  # it may be another process that works there
             path = folder / TRACEBACK
             path.unlink(missing_ok=True)  # it may be a link to another file
             path.write_bytes(content)
             return path
-        except OSError:
-            pass
     try:
         number, name = tempfile.mkstemp(prefix="engram-", suffix=".txt")
         with os.fdopen(number, "wb") as file:
@@ -95,6 +100,17 @@ def write_traceback(error: Exception, folder: Path | None) -> Path | None:
         return Path(name)
     except OSError:
         return None
+
+
+def broken_extra(error: Exception) -> str | None:
+    """The extra's module in whose import an error came up, other than that a module is not there."""
+    if isinstance(error, ModuleNotFoundError):
+        return None
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        module: str = frame.f_globals.get("__name__", "").partition(".")[0]
+        if module in EXTRAS and frame.f_code.co_name == "<module>":
+            return module
+    return None
 
 
 def own_frame(error: Exception) -> traceback.FrameSummary:

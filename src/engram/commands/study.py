@@ -12,6 +12,7 @@ from tyro.conf import Positional
 from engram import checks
 from engram.commands.screen import Console
 from engram.errors import InvalidInputError
+from engram.files.disk import whole_path
 from engram.lab.grid import QUICK_SEEDS, Grid, Study, load, parse_seeds
 from engram.lab.outcome import Executor
 from engram.lab.runner import run_all
@@ -58,7 +59,7 @@ def study(words: Sequence[str], console: Console) -> None:
     started = time.time()
     options = tyro.cli(Options, prog="engram study", args=words)
     whole = find_study(options.study)
-    out = options.out or Path("runs") / whole.name
+    out = whole_path(options.out or Path("runs") / whole.name)
     if whole.experiment:
         seeds = parse_seeds(options.seeds) if options.seeds is not None else QUICK_SEEDS if options.quick else None
         load(whole.experiment)(out, **({} if seeds is None else {"seeds": seeds}))

@@ -13,6 +13,7 @@ import numpy as np
 
 from engram import checks
 from engram.envs.atari import OPTIONS, AtariGame, is_game
+from engram.envs.faults import is_wish_to_stop, said_by
 from engram.errors import EngramError, FaultyEnvironmentError, InvalidInputError
 
 Env = gymnasium.Env[Any, Any]
@@ -43,6 +44,10 @@ class EnvSource:
         """A new environment, or the one that the user passed."""
         ready, self._ready = self._ready, None
         return ready if ready is not None else self._new()
+
+    def make_several(self, count: int) -> list[Env]:
+        """So many new environments, or the one that the user passed."""
+        return [self.make() for _ in range(1 if self.shared else count)]
 
     def _new(self) -> Env:
         if isinstance(self._env, gymnasium.Env):
@@ -187,8 +192,10 @@ def make_by_id(name: str, *, render_mode: str | None = None) -> Env:
         raise InvalidInputError(f"cannot make environment {name!r}: {error}") from error
     except EngramError:
         raise
-    except Exception as error:  # of its own making, or because of options that it cannot take
-        said = f"{type(error).__name__}: {error}".rstrip(": ").splitlines()[0]
+    except BaseException as error:  # of its own making, or because of options that it cannot take
+        if is_wish_to_stop(error):
+            raise
         raise FaultyEnvironmentError(
-            f"cannot make environment {name!r}: it raised {said}; the fault is in the environment or its options"
+            f"cannot make environment {name!r}: it raised {said_by(error)}; "
+            "the fault is in the environment or its options"
         ) from error

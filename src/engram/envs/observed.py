@@ -50,13 +50,15 @@ def as_numbers(given: Array, dtype: np.dtype[Any], who: str) -> Array:
 
 
 def as_array(given: Any, who: str) -> Array:
-    """Whatever was given as an array; InvalidInputError where that is none."""
-    if isinstance(given, np.ndarray):
+    """Whatever was given as an array of NumPy's own class; InvalidInputError where that is none."""
+    if type(given) is np.ndarray:
         return given
     try:
         return np.asarray(given)
-    except (ValueError, TypeError, RuntimeError, OverflowError) as error:
-        raise InvalidInputError(f"{who} must be an array of numbers, got {given!r:.100}: {error}") from error
+    except Exception as error:  # whatever converting an object of any class may raise
+        raise InvalidInputError(
+            f"{who} must be an array of numbers, got {checks.shown(given, 100)}: {error}"
+        ) from error
 
 
 def refuse(array: Array, who: str) -> NoReturn:
@@ -69,7 +71,7 @@ def refuse(array: Array, who: str) -> NoReturn:
 
 def as_batch(given: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """A batch of observations that a user gave, [B, *shape], in order and writable; or what is wrong with it."""
-    array = given if isinstance(given, np.ndarray) else as_array(given, "observations")
+    array = as_array(given, "observations")
     if array.ndim != len(shape) + 1 or array.shape[1:] != shape:
         raise InvalidInputError(
             f"observations must have shape (batch, {', '.join(map(str, shape))}), got {array.shape}; "

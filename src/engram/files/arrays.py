@@ -10,17 +10,21 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from xxhash import xxh3_128
 
-from engram.errors import InvalidInputError, ModelFileError, NewerFormatError
+from engram.checks import LARGE, in_bytes
+from engram.errors import InvalidInputError, ModelFileError, NewerFormatError, TooLargeError
 from engram.files.disk import write_atomically
 from engram.files.pieces import Pieces
 from engram.files.rows import Rows
 from engram.hashing import HASH_NAME
+from engram.machine import available_memory
 from engram.typing import Array
 
 FORMAT = "engram"
 VERSION = 1
 PIECE = 2**22  # bytes that are written at a time
 WIDEST = 2**24  # numbers in a row of an array that has no rows, so that nothing in the file bounds it
+PANIC = "PanicException"  # what an error in Rust becomes in Python, which is no Exception and cannot be imported
+FREE = "close what else uses memory, or move the file to a computer with more; if it is not yours, do not trust it"
 DTYPES = {  # names in safetensors, in the order in which it writes arrays
     name: np.dtype(kind)
     for name, kind in {
@@ -98,16 +102,41 @@ def read_arrays(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
                     "upgrade: pip install -U engram-rl"
                 )
             names = list(file.keys())
-            for name in names:
-                check_width(path, name, file.get_slice(name).get_shape())
+            check_sizes(path, {name: file.get_slice(name) for name in names})
             arrays = {name: file.get_tensor(name) for name in names}
+    except ModelFileError:
+        raise
+    except MemoryError as error:
+        raise TooLargeError(f"cannot read {path}: there is not enough memory; {FREE}") from error
     except (SafetensorError, OSError, TypeError, AttributeError, KeyError, OverflowError) as error:
         raise ModelFileError(f"{path} is damaged or not a model file: {error}") from error
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{path} is damaged: its manifest cannot be read ({error!r})") from error
+    except BaseException as error:
+        if type(error).__name__ != PANIC:
+            raise
+        raise ModelFileError(f"{path} cannot be read: safetensors failed with it ({error})") from error
     if signature != checksum(text, arrays):
         raise ModelFileError(f"{path} is damaged: its content does not match its checksum")
     return manifest, arrays
+
+
+def check_sizes(path: Path, slices: Mapping[str, Any]) -> None:
+    """Raise ModelFileError unless all arrays are of types that a file holds, and fit into memory together."""
+    total = 0
+    for name, each in slices.items():
+        shape, dtype = each.get_shape(), each.get_dtype()
+        if dtype not in DTYPES:
+            raise ModelFileError(f"{path} is damaged: its array {name!r} is of the type {dtype}, which no model has")
+        check_width(path, name, shape)
+        total += prod(shape) * DTYPES[dtype].itemsize
+    free = available_memory() if total > LARGE else None
+    if free is not None and total > free:
+        raise TooLargeError(
+            f"cannot read {path}: its arrays take {in_bytes(total)}, and {in_bytes(free)} of memory are available; "
+            f"{FREE}"
+        )
+    np.empty(total, np.uint8)  # what the system does not grant raises MemoryError here, and not within safetensors
 
 
 def check_width(path: Path, name: str, shape: list[int]) -> None:

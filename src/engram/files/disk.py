@@ -41,6 +41,17 @@ def storage_errors(what: str, path: Path) -> Iterator[None]:
         ) from error
 
 
+def whole_path(path: Path) -> Path:
+    """The path from the root on, which stays what it is wherever the process goes."""
+    try:
+        return path.absolute()
+    except OSError as error:
+        raise StorageError(
+            f"cannot find {path}: the current folder was deleted, so nothing lies relative to it; change to another "
+            "folder (cd), or give whole paths"
+        ) from error
+
+
 def is_file(path: Path) -> bool:
     """Whether there is a file; raise `StorageError` if there is anything else in its place."""
     return _is_there(path, stat.S_IFREG, "a file")
@@ -151,6 +162,35 @@ def make_folder(path: Path) -> None:
     if not path.is_dir():
         make_folder(path.parent)
         path.mkdir(exist_ok=True)
+        sync_folder(path.parent)
+
+
+def inside(folder: Path, name: str) -> Path:
+    """A folder of this name inside a folder of ours, whether or not it is there yet; a link in its place is refused."""
+    path = folder / name
+    is_folder(path)
+    return path
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A path beside a file, for a library that writes files itself; what it wrote takes the file's place at the end.
+
+    If it fails, or writes nothing, the file is as it was.
+    """
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    with storage_errors("write", path):
+        make_folder(path.parent)
+        is_file(path)
+        temporary.unlink(missing_ok=True)
+        try:
+            yield temporary
+            if is_file(temporary):
+                with open_in_place(temporary) as file:
+                    os.fsync(file.fileno())
+                temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
         sync_folder(path.parent)
 
 

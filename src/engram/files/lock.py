@@ -137,7 +137,7 @@ class FolderLock:
         try:
             holder: Any = read_json(self._holder)
             pid, host = int(holder["pid"]), str(holder["host"])
-        except (EngramError, ValueError, KeyError, TypeError):
+        except (EngramError, ValueError, KeyError, TypeError, OverflowError):
             return " by another process; wait for it or stop it"
         if host == platform.node() and _is_gone(pid):
             return (

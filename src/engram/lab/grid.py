@@ -16,6 +16,7 @@ from engram.memory.strategies import Strategy, get_strategy
 from engram.runs.run import Run
 
 QUICK_SEEDS = (0, 1)
+MOST_RUNS = 100_000  # of a study, which has a line for each in a file that is read as a whole
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,16 @@ class Grid:
     def runs(self) -> list[Run]:
         """Every run of the grid."""
         agent = find_agent(self.agent)
-        cells: list[dict[str, Any]] = self._cells() if agent.has_memory else [{}]
-        return [self._run(agent, {**cell, "seed": seed}) for cell in cells for seed in self.seeds]
+        return [self._run(agent, {**cell, "seed": seed}) for cell in self._cells() for seed in self.seeds]
+
+    def count(self) -> int:
+        """How many runs the grid has."""
+        return len(self._cells()) * len(self.seeds)
 
     def _cells(self) -> list[dict[str, Any]]:
-        """The settings in which the cells of the grid differ."""
+        """The settings in which the cells of the grid differ; an agent without a memory has only one."""
+        if not find_agent(self.agent).has_memory:
+            return [{}]
         chosen = [each for each in self.strategies if not self.merging_only or can_merge_episodes(get_strategy(each))]
         strategies = [{"strategy": each} for each in chosen] if self.strategies else [{}]
         sizes = [{"capacity": size} for size in self.sizes] or [{}]
@@ -101,6 +107,11 @@ class Study:
 
     def runs(self) -> list[Run]:
         """Every run of the study, once each."""
+        if (count := sum(grid.count() for grid in self.grids)) > MOST_RUNS:
+            raise InvalidInputError(
+                f"the study would have {count:,} runs, and can have at most {MOST_RUNS:,}; choose fewer with --seeds, "
+                "--sizes or --strategies"
+            )
         return list({run.id: run for grid in self.grids for run in grid.runs()}.values())
 
     def variants(self) -> dict[str, str]:
@@ -169,10 +180,16 @@ def load(spec: str) -> Any:
 
 def parse_seeds(text: str) -> tuple[int, ...]:
     """Seeds from `5` (how many: 0 to 4), `5-9` (from, to) or `1,3,8` (which)."""
-    if re.fullmatch(r"[0-9]+", text) and int(text) > 0:
-        return tuple(range(int(text)))
-    if (span := re.fullmatch(r"([0-9]+)-([0-9]+)", text)) and int(span[1]) <= int(span[2]):
-        return tuple(range(int(span[1]), int(span[2]) + 1))
-    if re.fullmatch(r"[0-9]+(,[0-9]+)+,?|[0-9]+,", text):
+    if re.fullmatch(r"[0-9]{1,18}", text) and int(text) > 0:
+        return _range_of_seeds(0, int(text) - 1)
+    if (span := re.fullmatch(r"([0-9]{1,18})-([0-9]{1,18})", text)) and int(span[1]) <= int(span[2]):
+        return _range_of_seeds(int(span[1]), int(span[2]))
+    if re.fullmatch(r"[0-9]{1,18}(,[0-9]{1,18})+,?|[0-9]{1,18},", text):
         return tuple(dict.fromkeys(int(part) for part in text.split(",") if part))
-    raise InvalidInputError(f"seeds must be how many (5), from-to (5-9) or which (1,3,8), got {text!r}")
+    raise InvalidInputError(f"seeds must be how many (5), from-to (5-9) or which (1,3,8), got {checks.shown(text)}")
+
+
+def _range_of_seeds(first: int, last: int) -> tuple[int, ...]:
+    if last - first >= MOST_RUNS:
+        raise InvalidInputError(f"--seeds: a study can have at most {MOST_RUNS:,} runs, got {last - first + 1:,} seeds")
+    return tuple(range(first, last + 1))

@@ -15,7 +15,7 @@ from engram.runs.folder import RunFolder
 
 try:
     import polars as pl
-except ImportError as error:
+except ModuleNotFoundError as error:
     raise MissingExtraError('tables of results need polars: pip install "engram-rl[report]"') from error
 
 SCHEMA: dict[str, Any] = {

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from engram import checks
 from engram.errors import EngramError
-from engram.files.disk import is_file, is_folder, remove, write_atomically
+from engram.files.disk import inside, is_file, remove, write_atomically
 from engram.files.lock import is_in_use
 from engram.lab.outcome import Executor, News, Outcome, StudyError, in_this_process, take_finished
 from engram.lab.workers import Workers
@@ -116,9 +116,8 @@ class _Execution:
         self._tell(replace(outcome, again=True))
 
     def _end(self, outcome: Outcome) -> None:
-        failures = self._out / "failures"
-        file = failures / f"{outcome.run.id}.txt"
-        if is_folder(failures) and outcome.error is None and is_file(file):
+        file = inside(self._out, "failures") / f"{outcome.run.id}.txt"
+        if outcome.error is None and is_file(file):
             remove(file)
         elif outcome.error is not None:
             write_atomically(file, outcome.traceback.encode(errors="replace"))

@@ -12,7 +12,7 @@ from engram.typing import Array, Doubles
 
 try:
     from scipy import stats
-except ImportError as error:
+except ModuleNotFoundError as error:
     raise MissingExtraError('statistics need scipy: pip install "engram-rl[report]"') from error
 
 Strata = Iterable[npt.ArrayLike]  # of each stratum (an environment, say) the scores over seeds, 1-D

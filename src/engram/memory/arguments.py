@@ -17,7 +17,6 @@ KEY_LIMIT = 1e15  # of each number of a key
 WIDEST = 10**7  # numbers of a key: (2 · 10¹⁵)² · 10⁷ is 4 · 10³⁷, a tenth of the largest float32
 REAL, WHOLE = "biuf", "iu"  # kinds of dtypes
 FLOAT, DOUBLE, LONG, STATE = (np.dtype(kind) for kind in (np.float32, np.float64, np.int64, np.uint64))
-ODD = (TypeError, ValueError, OverflowError, RuntimeError, MemoryError, AttributeError)  # what conversions raise
 
 
 def as_floats(name: str, numbers: Any) -> Floats:
@@ -40,7 +39,7 @@ def as_states(numbers: Any) -> States:
 
 def as_array(name: str, numbers: Any, dtype: np.dtype[Any], kinds: str) -> Array:
     """Numbers of one of these kinds as a writable, contiguous, aligned array of a dtype."""
-    if isinstance(numbers, np.ndarray) and numbers.dtype is dtype and numbers.flags.carray:
+    if type(numbers) is np.ndarray and numbers.dtype is dtype and numbers.flags.carray:
         return numbers
     try:
         given = given_array(numbers)
@@ -55,7 +54,7 @@ def as_array(name: str, numbers: Any, dtype: np.dtype[Any], kinds: str) -> Array
             array = np.ascontiguousarray(given, dtype)
     except InvalidInputError:
         raise
-    except ODD as error:
+    except Exception as error:  # whatever converting an object of any class may raise
         expected = "real numbers" if "f" in kinds else "whole numbers"
         raise InvalidInputError(f"{name} must be {expected}, got {checks.shown(numbers)} ({error})") from None
     return array if array.flags.carray else array.copy()

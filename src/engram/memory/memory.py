@@ -263,7 +263,7 @@ class EpisodicMemory:
 
     def _checked_keys(self, keys: Any) -> Any:
         """Keys as the store takes them; whether they are usable is left to the search."""
-        usable = isinstance(keys, np.ndarray) and keys.dtype is FLOAT32 and keys.flags.carray
+        usable = type(keys) is np.ndarray and keys.dtype is FLOAT32 and keys.flags.carray
         checked = keys if usable else self._store.as_keys(keys)
         if checked.ndim != 2 or checked.shape[1] != self.key_size:
             raise InvalidInputError(

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from types import TracebackType
 from typing import Any, Self
@@ -25,6 +26,7 @@ SAVING_SECONDS = 60.0  # more, for a checkpoint that is being written
 LONGEST = 4096  # bytes of the last words
 POLL_IN, POLL_OUT = 1, 4
 TICK_MILLISECONDS = 50
+JOIN_SECONDS = 1.0  # for the thread to see that it is not needed any more, which takes no time
 
 _poll: Any = types.ExternalFunction("poll", types.int32(types.uintp, types.uintp, types.int32))
 _read: Any = types.ExternalFunction("read", types.intp(types.int32, types.uintp, types.uintp))
@@ -93,16 +95,21 @@ class Deadline:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._pipe is not None and self._thread is not None:
-            signal.set_wakeup_fd(self._before, warn_on_full_buffer=False)
-            os.close(self._pipe)
-            self._pipe = None
-            self._thread.join()
+            _wake_up(self._before)
+            self._close()
+            self._thread.join(JOIN_SECONDS)
 
     def leave_to_parent(self) -> None:
-        """Let go of the pipe, in a process that was forked."""
+        """Let go of the pipe, in a process that was forked, or its end would not be seen before that one's."""
         if self._pipe is not None:
-            signal.set_wakeup_fd(-1)
-            self._pipe = None
+            _wake_up(-1)
+            self._close()
+
+    def _close(self) -> None:
+        pipe, self._pipe = self._pipe, None
+        if pipe is not None:
+            with suppress(OSError):  # an environment may have closed it
+                os.close(pipe)
 
     def say(self, words: str) -> None:
         """Choose the last words."""
@@ -124,4 +131,13 @@ class Deadline:
     @staticmethod
     def _watch(read: int, *arguments: Any) -> None:
         keep_time(read, *arguments)
-        os.close(read)
+        with suppress(OSError):
+            os.close(read)
+
+
+def _wake_up(pipe: int) -> None:
+    """Have the numbers of signals written to a pipe, or to none if it is not there any more."""
+    try:
+        signal.set_wakeup_fd(pipe, warn_on_full_buffer=False)
+    except (OSError, ValueError):
+        signal.set_wakeup_fd(-1)

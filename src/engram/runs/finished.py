@@ -1,6 +1,5 @@
 """The result of a finished run, and whether the files of one agree with each other."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -10,7 +9,7 @@ from engram.agents import Agent
 from engram.agents.common.model_file import read_model
 from engram.errors import EngramError, RunFolderError
 from engram.files.disk import check_readable
-from engram.runs.log import parse
+from engram.runs.log import LARGEST, parse
 from engram.runs.run import Run
 from engram.training.events import mean_of
 
@@ -40,7 +39,7 @@ def is_result(result: Mapping[str, Any]) -> bool:
     score, counts = result.get("score"), [result.get(name) for name in ("evaluations", "steps", "episodes")]
     sizes = result.get("memory_size", [])
     plain = isinstance(sizes, list) and all(type(count) is int for count in [*counts, *sizes])
-    return plain and (score is None or (type(score) in (int, float) and abs(score) <= sys.float_info.max))
+    return plain and (score is None or (type(score) in (int, float) and abs(score) <= LARGEST))
 
 
 def check_agreement(run: Run, result: Mapping[str, Any], log: bytes, folder: Path) -> None:

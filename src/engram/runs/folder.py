@@ -24,8 +24,8 @@ from engram.errors import (
 )
 from engram.files.disk import (
     ASIDE,
+    inside,
     is_file,
-    is_folder,
     keep_aside,
     list_files,
     move_aside,
@@ -33,6 +33,7 @@ from engram.files.disk import (
     read_json,
     remove,
     storage_errors,
+    whole_path,
     write_atomically,
 )
 from engram.files.file_names import TRACEBACK, check_file_name
@@ -53,6 +54,10 @@ LEFT_OVER = re.compile(rf"\.({NAME}|lock\.json)\.\d+\.part")  # of a process tha
 CONFIG_REMEDY = (
     "put it back as it was, or begin the run again: the command that it was made with and --start-over (in Python "
     "start_over=True), which moves its files aside"
+)
+FINISHED_REMEDY = (
+    "put back the file that does not fit; or move result.json elsewhere, to go on from the latest checkpoint; or begin "
+    "the run again with --start-over (in Python start_over=True), which moves its files aside"
 )
 OWN_FILES = re.compile(rf"{NAME}|{TRACEBACK}|lock|lock\.json|{ASIDE}\d+|\..*\.part")
 
@@ -89,7 +94,7 @@ class RunFolder:
     """The files of one run."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path = whole_path(path)  # an environment may change to another folder
         self.model_file = path / "model.safetensors"
         self.progress_file = path / "progress.jsonl"
         self._config = path / "config.json"
@@ -99,9 +104,7 @@ class RunFolder:
     @classmethod
     def inside(cls, study: Path, run_id: str) -> Self:
         """The folder of a run in a study's folder; a link or a file in its place is refused."""
-        path = study / check_file_name("a run's id", run_id)
-        is_folder(path)
-        return cls(path)
+        return cls(inside(study, check_file_name("a run's id", run_id)))
 
     @property
     def result(self) -> dict[str, Any] | None:
@@ -238,7 +241,7 @@ class RunFolder:
             self._tidy_up()
             checkpoints = Checkpoints(self.path, run.id, versions_of(run))
             log = ProgressLog(self.progress_file, lock.check)
-            if (result := self.result) is not None:
+            if (result := self._finished(run)) is not None:
                 checkpoints.clear()
                 return result
             position = restore(agent, checkpoints, log, (self.model_file, self._meta), tell)
@@ -270,6 +273,18 @@ class RunFolder:
                 checkpoints.clear()
         return result
 
+    def _finished(self, run: Run) -> dict[str, Any] | None:
+        """The result of this run, or None while it is not finished; UnusableRunError if its files do not agree."""
+        if (result := self.result) is None:
+            return None
+        try:
+            check_agreement(run, result, read_file(self.progress_file), self.path)
+        except EngramError as error:
+            raise UnusableRunError(
+                f"{self._result} says that the run is finished, but {error}; nothing was changed; {FINISHED_REMEDY}"
+            ) from error
+        return result
+
     def finished_files(self, run: Run) -> dict[str, bytes]:
         """The files of this run, which is finished; raise RunFolderError unless they agree with each other."""
         result = self.result
@@ -286,15 +301,16 @@ class RunFolder:
         with FolderLock(self.path):
             self.claim(run)
             self._tidy_up()
-            if self.result is None:
+            if self._finished(run) is None:
                 log = self.progress_file
                 if is_file(log) and not files[log.name].startswith(read_file(log)):
                     keep_aside(log)
                 for name in PRODUCTS[1:]:
                     if name in files:
                         write_atomically(self.path / name, files[name])
+            result = self._finished(run)
             Checkpoints(self.path, run.id).clear()  # of the same run, when it was to take place here
-        return self.result
+        return result
 
     def _tidy_up(self) -> None:
         """Delete what a killed process was writing; refuse anything else than files in the places of the run's."""

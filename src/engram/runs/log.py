@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
@@ -22,9 +21,10 @@ from engram.files.disk import (
     sync_folder,
     write_atomically,
 )
+from engram.training.environment import LARGEST_REWARD
 from engram.training.events import EpisodeEnd, Evaluation, Event, mean_of
 
-LARGEST = sys.float_info.max  # of a number; neither NaN nor infinity is below it
+LARGEST = LARGEST_REWARD * MOST_STEPS  # of a return; neither NaN nor infinity is below it
 BUFFERED_BYTES = 2**20  # of lines that wait for the next checkpoint
 LONGEST_LINE = 2**26  # bytes: an evaluation of a million episodes
 

@@ -12,13 +12,14 @@ from engram import checks
 from engram.agents import BUILT_IN, Agent, find_agent
 from engram.agents.common.config import AgentConfig
 from engram.envs import EnvSource
+from engram.envs.faults import close
 from engram.envs.make import imports_nothing, resolved_options
 from engram.envs.names import short_name
 from engram.errors import InvalidInputError, RunFolderError
 from engram.files.file_names import as_file_name
 from engram.memory.strategies import get_strategy
 from engram.sources import is_ours, source_digest
-from engram.training.evaluation import with_evaluations
+from engram.training.evaluation import MOST_EPISODES, SIDE_BY_SIDE, with_evaluations
 from engram.training.events import Event
 
 NAME_BYTES = 40  # of a name in a run's id, which is the name of a folder
@@ -44,8 +45,9 @@ class Run:
     evaluation_max_steps: int | None = None  # after which an evaluation's episode is cut off; none: never
 
     def __post_init__(self) -> None:
-        for name in ("steps", "evaluation_interval_steps", "evaluation_episodes"):
+        for name in ("steps", "evaluation_interval_steps"):
             checks.at_least(name, getattr(self, name), 1)
+        checks.at_least("evaluation_episodes", self.evaluation_episodes, 1, MOST_EPISODES)
         checks.within("evaluation_epsilon", self.evaluation_epsilon, 0, 1)
         if self.evaluation_max_steps is not None:
             checks.at_least("evaluation_max_steps", self.evaluation_max_steps, 1)
@@ -105,7 +107,7 @@ class Run:
         """
         due = agent.steps > 0 and agent.steps % self.evaluation_interval_steps == 0
         source = EnvSource(self.env)
-        envs = [source.make() for _ in range(self.evaluation_episodes)]
+        envs = source.make_several(min(self.evaluation_episodes, SIDE_BY_SIDE))
         try:
             yield from with_evaluations(
                 agent.events(self.steps - agent.steps),
@@ -120,7 +122,7 @@ class Run:
             )
         finally:
             for env in envs:
-                env.close()
+                close(env)
 
 
 def run_from_json(config: dict[str, Any], given: Mapping[str, Any] | None = None) -> Run:

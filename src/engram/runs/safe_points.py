@@ -6,8 +6,8 @@ from types import TracebackType
 from typing import Self
 
 from engram.agents import Agent
-from engram.errors import EngramError, Interrupted
-from engram.runs.stopping import Stopped, StopRequest
+from engram.errors import EngramError, Interrupted, Stopped
+from engram.runs.stopping import StopRequest, uninterrupted
 from engram.sources import is_ours
 
 
@@ -29,16 +29,22 @@ class SafePoints:
         self._own = is_ours(type(agent).__module__)
         self._save: Callable[[], None] | None = None  # None before anything was done
         self._saved: int | None = None  # the step of the latest checkpoint
-        self._done = False
+        self._done = self._finished = False  # the last step; everything
         self._evaluating = False
         self.between_steps = False
         self._stop = StopRequest(self._end)
 
+    @uninterrupted
     def __enter__(self) -> Self:
         self._stop.__enter__()
-        self._stop.guard(self._given_up())
+        try:
+            self._stop.guard(self._given_up())
+        except BaseException:
+            self._stop.__exit__(None, None, None)
+            raise
         return self
 
+    @uninterrupted
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
@@ -84,6 +90,7 @@ class SafePoints:
         """While entered, the run is written down: a signal lets it finish."""
         with self._stop.saving():
             yield
+            self._finished = True
 
     def save(self) -> None:
         """Write a checkpoint."""
@@ -107,7 +114,7 @@ class SafePoints:
             except EngramError as error:
                 return f"{error}; {self._given_up()}"
             return self._all_saved()
-        return self._given_up() if late else None
+        return self._given_up() if late and not self._finished else None
 
     def _all_saved(self) -> str:
         return f"stopped at step {self._agent.steps:,}, with everything saved; go on with: {self._command}"

@@ -4,6 +4,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from engram.envs.faults import is_wish_to_stop, said_by
 from engram.envs.make import Env
 from engram.envs.observed import FLOAT32, FLOAT64, all_usable, as_array, as_numbers, is_usable, refuse
 from engram.errors import EngramError, FaultyEnvironmentError
@@ -34,7 +35,7 @@ class CheckedEnv:
         """Begin a game; its first observation."""
         try:
             observation, info = self._env.reset(seed=seed)
-        except Exception as error:
+        except BaseException as error:
             _blame(error, "reset()", RESET, step)
         if not isinstance(info, dict):
             raise FaultyEnvironmentError(f"{RESET}, got {info!r:.80} for the dict; check the environment")
@@ -45,7 +46,7 @@ class CheckedEnv:
         try:
             observation, reward, terminated, truncated, info = self._env.step(action)
             life_lost = info.get("life_lost", False)
-        except Exception as error:
+        except BaseException as error:
             _blame(error, "step()", STEP, step)
         if type(reward) is not float or not -LARGEST_REWARD <= reward <= LARGEST_REWARD:
             reward = _reward(reward, step)
@@ -83,7 +84,7 @@ def render(env: Env) -> Array:
     """The environment's picture of where it is, [height, width, 3] bytes."""
     try:
         picture = env.render()
-    except Exception as error:
+    except BaseException as error:
         _blame(error, "render()", "render() must return a picture", 0)
     array = np.asarray(picture)
     if array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] != 3 or not array.size:
@@ -94,17 +95,17 @@ def render(env: Env) -> Array:
     return array
 
 
-def _blame(error: Exception, where: str, expected: str, step: int) -> NoReturn:
+def _blame(error: BaseException, where: str, expected: str, step: int) -> NoReturn:
     """Raise what an environment's error means: it failed by itself, or it answered in another form than expected."""
-    if isinstance(error, EngramError):
+    if isinstance(error, EngramError) or is_wish_to_stop(error):
         raise error
     inner = error.__traceback__.tb_next if error.__traceback__ is not None else None
     if inner is None and isinstance(error, ValueError | TypeError | AttributeError):  # raised where it was unpacked
         old = OLD if "expected 5, got 4" in str(error) else ""
         raise FaultyEnvironmentError(f"the environment's {expected}, got another form: {error}{old}") from error
-    said = f"{type(error).__name__}: {error}".rstrip(": ").splitlines()[0]
     raise FaultyEnvironmentError(
-        f"the environment raised an error in its {where} at step {step}: {said}; the fault is in the environment"
+        f"the environment raised an error in its {where} at step {step}: {said_by(error)}; "
+        "the fault is in the environment"
     ) from error
 
 

@@ -7,11 +7,14 @@ from typing import Any, Literal, Protocol, overload
 import numpy as np
 
 from engram import checks
+from engram.envs.faults import close
 from engram.envs.make import Env, EnvLike, EnvSource, has_time_limit
 from engram.randomness import reset_seed
 from engram.training.environment import CheckedEnv
 from engram.training.events import Evaluation, Event, Step
 
+SIDE_BY_SIDE = 100  # episodes that are played at a time, each in an environment of its own
+MOST_EPISODES = 1_000_000  # of one evaluation, whose returns are all kept
 MOST_STEPS = 10_000  # of an evaluation's episode, where neither the user nor the environment sets a limit
 
 
@@ -132,12 +135,12 @@ def evaluate_policy(
     bit as it was. With an id or a function the episodes are played side by side, with an environment one
     after the other. An episode is cut off after `max_steps`, if given.
     """
-    episodes = checks.at_least("n_eval_episodes", n_eval_episodes, 1)
+    episodes = checks.at_least("n_eval_episodes", n_eval_episodes, 1, MOST_EPISODES)
     if max_steps is not None:
         checks.at_least("max_steps", max_steps, 1)
     seed = agent.seed if seed is None else checks.at_least("seed", seed, 0)
     source = EnvSource(env)
-    envs = [source.make() for _ in range(1 if source.shared else episodes)]
+    envs = source.make_several(min(episodes, SIDE_BY_SIDE))
     try:
         returns, lengths = play_episodes(
             agent,
@@ -150,7 +153,7 @@ def evaluate_policy(
     finally:
         if not source.shared:
             for each in envs:
-                each.close()
+                close(each)
     if return_episode_rewards:
         return returns, lengths
     return float(np.mean(returns)), float(np.std(returns))

@@ -13,14 +13,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from engram.errors import RunFolderError
+from engram.errors import RunFolderError, StorageError
 from engram.lab.cell import Cell
 from engram.lab.evidence import Evidence
 from engram.lab.pages import page
+from engram.lab.pages.canvas import Figure
 from engram.lab.pages.curves import Curve, curve_grid
 from engram.lab.pages.numbers import digits_for, score_text
 from engram.lab.pages.page import Entry
 from engram.lab.pages.provenance import how_it_was_made
+from engram.lab.pages.report_folder import write_figure
 from engram.lab.pages.score_tables import ABOVE, BELOW, UNFILLED, Block, differs, score_table
 from engram.lab.pages.scores_csv import scores_csv
 from engram.lab.pages.sizes import Panel, boxes, memory_needed, needed_memory, score_by_size
@@ -420,3 +422,12 @@ def test_what_a_score_needs_and_a_strategy_that_falls_with_memory_is_shown_too()
     for draw in (score_by_size, boxes):
         labels = [text.get_text() for text in draw([panel], LOOKS, y_label="Score").axes[0].get_xticklabels()]
         assert labels == ["50", "500*"]
+
+
+def test_figures_are_not_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / "figures").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StorageError, match="it is a symbolic link where a folder should be"):
+        write_figure(Figure(), tmp_path / "study", "curve", "A curve")
+    assert not list((tmp_path / "elsewhere").iterdir())

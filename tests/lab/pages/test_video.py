@@ -11,6 +11,7 @@ from PIL import Image
 from engram import D3QN, MFEC, evaluate_policy
 from engram.agents import Agent
 from engram.cli import main
+from engram.errors import StorageError
 from engram.lab.pages.video import PANEL, film, neighbours, write_video
 
 
@@ -50,6 +51,32 @@ def test_gif_and_mp4(agent: Agent, tmp_path: Path, capsys: pytest.CaptureFixture
     assert count == pictures
     assert main([*words, str(tmp_path / "room.avi")]) == 2
     assert "must be a .gif or an .mp4, got 'room.avi'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["room.gif", "room.mp4"])
+def test_a_film_that_fails_leaves_the_older_one(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, pictures = tmp_path / name, [np.zeros((40, 40, 3), np.uint8)] * 3
+    path.write_bytes(b"older")
+
+    def full(self: Path, target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", full)
+        with pytest.raises(StorageError, match=r"cannot write .*room.*: No space left"):
+            write_video(path, iter(pictures))
+    assert path.read_bytes() == b"older"
+    assert list(tmp_path.iterdir()) == [path]
+    assert write_video(path, iter(pictures)) == 3
+    assert path.read_bytes() != b"older"
+
+
+def test_a_film_is_not_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "else").write_bytes(b"of value")
+    (tmp_path / "room.gif").symlink_to(tmp_path / "else")
+    with pytest.raises(StorageError, match="it is a symbolic link where a file should be"):
+        write_video(tmp_path / "room.gif", iter([np.zeros((40, 40, 3), np.uint8)]))
+    assert (tmp_path / "else").read_bytes() == b"of value"
 
 
 def test_a_film_of_nothing_is_no_film(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ try:
     import matplotlib.ticker
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-except ImportError as error:
+except ModuleNotFoundError as error:
     raise MissingExtraError('figures need matplotlib: pip install "engram-rl[report]"') from error
 
 __all__ = ["PAGE_WIDTH", "STYLE", "Axes", "Figure", "Saved", "mpl", "save"]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from engram.files.disk import write_atomically
+from engram.files.disk import inside, read_file, write_atomically
 from engram.lab.pages.canvas import Figure, save
 from engram.lab.pages.markdown import markdown
 from engram.lab.pages.page import Drawing, Page
@@ -18,5 +18,5 @@ def write_page(page: Page, out: Path) -> Path:
 
 def write_figure(figure: Figure, out: Path, name: str, caption: str) -> Drawing:
     """Write a figure as SVG and PNG; return it as a block of the page."""
-    saved = save(figure, out / "figures" / name)
-    return Drawing(saved.svg.read_text(), caption, f"figures/{name}.png")
+    saved = save(figure, inside(out, "figures") / name)
+    return Drawing(read_file(saved.svg).decode(), caption, f"figures/{name}.png")

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from engram.agents import Agent
+from engram.envs.faults import close
 from engram.envs.make import make_by_id
 from engram.errors import InvalidInputError, MissingExtraError
-from engram.files.disk import make_folder, storage_errors
+from engram.files.disk import replacing
 from engram.lab.pages.style import COLOURS
 from engram.randomness import reset_seed
 from engram.training.environment import CheckedEnv, render
@@ -17,7 +18,7 @@ from engram.typing import Array
 
 try:
     from PIL import Image, ImageDraw, ImageFont
-except ImportError as error:
+except ModuleNotFoundError as error:
     raise MissingExtraError('videos need Pillow and imageio-ffmpeg: pip install "engram-rl[video]"') from error
 
 HEIGHT = 400  # pixels, at least, to which small pictures are enlarged
@@ -46,15 +47,14 @@ def film(agent: Agent, env_id: str, *, seed: int, explain: bool = False) -> Iter
             if terminated or truncated:
                 break
     finally:
-        env.close()
+        close(env)
 
 
 def write_video(path: Path, pictures: Iterator[Array], *, fps: int = 30) -> int:
     """Write pictures as a .gif or .mp4; return their number."""
     check_name(path)
-    make_folder(path.absolute().parent)
-    with storage_errors("write", path):
-        return _write_gif(path, pictures, fps) if path.suffix == ".gif" else _write_mp4(path, pictures, fps)
+    with replacing(path) as beside:
+        return _write_gif(beside, pictures, fps) if path.suffix == ".gif" else _write_mp4(beside, pictures, fps)
 
 
 def check_name(path: Path) -> None:
@@ -73,7 +73,7 @@ def _write_gif(path: Path, pictures: Iterator[Array], fps: int) -> int:
 def _write_mp4(path: Path, pictures: Iterator[Array], fps: int) -> int:
     try:
         from imageio_ffmpeg import write_frames  # noqa: PLC0415 (an extra)
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise MissingExtraError(
             'an .mp4 needs imageio-ffmpeg: pip install "engram-rl[video]"; or write a .gif'
         ) from error

@@ -20,7 +20,7 @@ from engram.typing import Array, Doubles
 try:
     from matplotlib.colors import PowerNorm
     from scipy.stats import gaussian_kde
-except ImportError as error:
+except ModuleNotFoundError as error:
     raise MissingExtraError('figures of densities need scipy: pip install "engram-rl[report]"') from error
 
 NAMES = {"data": "data", "batch": "k-means", **LABELS}

@@ -37,7 +37,7 @@ try:
     from scipy.spatial.distance import cdist
     from sklearn.cluster import KMeans
     from threadpoolctl import threadpool_limits
-except ImportError as error:
+except ModuleNotFoundError as error:
     raise MissingExtraError('the study "stream" needs scikit-learn: pip install "engram-rl[report]"') from error
 
 BATCH = "batch"  # k-means on the whole data, as opposed to the strategy "kmeans", which is online
