@@ -193,7 +193,7 @@ def test_an_error_in_a_file_of_the_users_own_names_it(
     assert main([*TRAIN, "--strategy", "broken_strategy:Broken", "--out", "run"]) == 2
     told = capsys.readouterr().err
     assert "ZeroDivisionError: division by zero" in told
-    assert "broken_strategy.py, line 5; its traceback is in run/traceback.txt" in told
+    assert f"broken_strategy.py, line 5; its traceback is in {tmp_path / 'run' / 'traceback.txt'}" in told
 
 
 def test_too_little_memory_and_other_errors_of_the_system(
