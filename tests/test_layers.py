@@ -37,6 +37,7 @@ LAYERS = (
     ("runs",),
     ("lab",),
     ("paper",),
+    ("bench",),
     ("commands",),
     ("cli",),
     ("engram", "__main__"),

@@ -27,6 +27,7 @@ commands:
   study         carry out many runs: a whole table of the paper, or a study of your own
   report        show what came of a study: tables beside the paper's, figures, claims, on one page
   claims        say which of the paper's claims hold
+  bench         measure how fast it is here, beside what people use instead
 
 `engram COMMAND --help` lists a command's options. To begin with:
   engram train mfec --env CartPole-v1 --strategy dkm --capacity 50 --out runs/first
@@ -39,6 +40,7 @@ COMMANDS = {  # name → its file, and the function there
     "study": ("study", "study"),
     "report": ("report", "report"),
     "claims": ("report", "claims"),
+    "bench": ("bench", "bench"),
 }
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 

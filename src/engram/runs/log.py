@@ -149,7 +149,7 @@ class ProgressLog:
                     "what was saved before is untouched"
                 )
             self._file.seek(self._bytes - len(self._waiting))
-            self._file.truncate()  # what an attempt that failed has left
+            self._file.truncate(self._bytes - len(self._waiting))  # what an attempt that failed has left
             self._file.write(bytes(self._waiting))
             self._file.flush()
         self._waiting.clear()

@@ -1,0 +1,57 @@
+"""MFEC on Pong with full tables of keys of real play, beside the emulator alone with all preprocessing."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from engram import MFEC
+from engram.bench.contest import Row, Work, compare, race
+from engram.bench.real_keys import FINAL, random_play, tables_of
+from engram.typing import Floats
+
+GROUP = "playing Pong"
+EMULATOR = "emulator"
+ASKED = {(10_000, "lru"): 0.5, (10_000, "dkm"): 0.4, (10_000, "fading"): 0.4, (100_000, "lru"): 0.08}
+
+
+def emulator() -> Work:
+    """The game alone, with all preprocessing, under random actions."""
+    from engram.envs.atari import AtariGame  # noqa: PLC0415 (an extra)
+
+    game, rng = AtariGame("pong"), np.random.default_rng(0)
+    game.reset(seed=0)
+
+    def work(steps: int) -> None:
+        for action in rng.integers(6, size=steps).tolist():
+            _, _, terminated, truncated, _ = game.step(action)
+            if terminated or truncated:
+                game.reset()
+
+    return work
+
+
+def full_agent(strategy: str, tables: Floats, seed: int) -> Work:
+    """MFEC with these tables, at its final ε: it goes through whole games, and writes at the end of each."""
+    agent = MFEC("engram/Pong-v0", strategy=strategy, capacity=tables.shape[1], seed=seed, **FINAL)
+    rng = np.random.default_rng(seed)
+    for action, keys in enumerate(tables):
+        agent.memory.write(action, keys, rng.normal(-1, 0.5, len(keys)), states=np.arange(len(keys)))
+    return agent.learn
+
+
+def rows(*, quick: bool, seed: int, rounds: int) -> Iterator[Row]:
+    """Each strategy at 10,000 entries, and LRU at 100,000."""
+    keys = random_play("pong", 8_000 if quick else 60_000, seed)
+    works = {EMULATOR: emulator()}
+    for entries, strategy in ASKED:
+        if not (quick and (entries, strategy) != (10_000, "lru")):
+            works[f"MFEC {strategy}, N = {entries:,}"] = full_agent(strategy, tables_of(keys, entries), seed)
+    counts = dict.fromkeys(works, 200 if quick else 1_500)
+    counts |= {name: count // 5 for name, count in counts.items() if "100,000" in name}
+    for name, work in works.items():
+        work(min(50, counts[name]))
+    times = race(works, counts, rounds)
+    for (entries, strategy), asked in ASKED.items():
+        name = f"MFEC {strategy}, N = {entries:,}"
+        if name in works:
+            yield compare(times, name, EMULATOR, group=GROUP, name=name, peer=EMULATOR, asked=asked)
