@@ -11,7 +11,7 @@ help:
 	@echo "make test-faults  kills, power cuts, full disks and damaged files: none may lose a run"
 	@echo "make test-kernels the memory's tests and hostile calls again, with bounds checks in every kernel"
 	@echo "make coverage     the tests again, and which lines they ran"
-	@echo "make bench        speed beside FAISS, the bare environment and Stable-Baselines3"
+	@echo "make bench        speed beside FAISS, USearch, the bare environment, Stable-Baselines3 and SBX"
 	@echo "make results      all studies but Atari again, in three to four hours"
 	@echo "make setup        only the virtual environment"
 	@echo "make lock         the lock files of requirements/ again, from constraints.txt"
@@ -50,7 +50,8 @@ coverage: setup
 	$(BIN)/pytest -n 2 --cov --cov-report=term
 
 bench: setup
-	$(BIN)/python benchmarks/all.py
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
+	$(BIN)/engram bench --out results/bench.json
 
 STUDIES := cartpole acrobot openroom fourroom stream
 REUSED := --reuse runs/cartpole runs/acrobot runs/openroom runs/fourroom

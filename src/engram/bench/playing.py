@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from engram import MFEC
+from engram.agents.mfec import MFEC
 from engram.bench.contest import Row, Work, compare, race
-from engram.bench.real_keys import FINAL, random_play, tables_of
+from engram.bench.real_keys import FINAL, KEYS, random_play, tables_of
+from engram.encoders.projection import SCALE, Projection
+from engram.parts import Spaces
 from engram.typing import Floats
 
 GROUP = "playing Pong"
@@ -39,8 +41,35 @@ def full_agent(strategy: str, tables: Floats, seed: int) -> Work:
     return agent.learn
 
 
+def projections(seed: int) -> tuple[Work, Work]:
+    """The encoder, frame by frame of a game, and the product with a dense matrix that it stands for."""
+    from engram.envs.atari import AtariGame  # noqa: PLC0415 (an extra)
+
+    game, rng = AtariGame("pong"), np.random.default_rng(seed)
+    frames = [game.reset(seed=seed)[0][None]]
+    while len(frames) < 500:
+        frames.append(game.step(int(rng.integers(6)))[0][None])
+    encode = Projection(KEYS).build(Spaces(frames[0].shape[1:], np.dtype(np.uint8), 1), np.random.default_rng(0))
+    dense = np.rint(np.random.default_rng(0).standard_normal((frames[0].size, KEYS)) * SCALE).astype(np.float32)
+
+    def project(count: int) -> None:
+        for i in range(count):
+            encode(frames[i % len(frames)])
+
+    def multiply(count: int) -> None:
+        for i in range(count):
+            frames[i % len(frames)].reshape(1, -1).astype(np.float32) @ dense
+
+    return project, multiply
+
+
 def rows(*, quick: bool, seed: int, rounds: int) -> Iterator[Row]:
-    """Each strategy at 10,000 entries, and LRU at 100,000."""
+    """The projection of a frame; each strategy at 10,000 entries, and LRU at 100,000."""
+    project, multiply = projections(seed)
+    pair = {"projection of a frame": project, "dense product": multiply}
+    project(1)
+    ours = race(pair, dict.fromkeys(pair, 100 if quick else 500), rounds)
+    yield compare(ours, *pair, group=GROUP, name="projection of a frame", peer="dense product")
     keys = random_play("pong", 8_000 if quick else 60_000, seed)
     works = {EMULATOR: emulator()}
     for entries, strategy in ASKED:

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engram import EpisodicMemory
 from engram.bench.contest import Row, Work, compare, count_for, mean_of_rows, race
 from engram.bench.real_keys import greedy_play, random_play, tables_of
 from engram.errors import InvalidInputError
+from engram.memory import EpisodicMemory
 from engram.typing import Floats
 
 GROUP = "reading"

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from engram import MFEC
+from engram.agents.mfec import MFEC
 from engram.encoders.projection import Projection
 from engram.parts import Spaces
 from engram.typing import Array, Floats

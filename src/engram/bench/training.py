@@ -6,7 +6,9 @@ from typing import Any
 
 import gymnasium
 
-from engram import D3QN, MFEC, NEC
+from engram.agents.d3qn import D3QN
+from engram.agents.mfec import MFEC
+from engram.agents.nec import NEC
 from engram.bench.contest import Row, Work, compare, race
 
 GROUP = "training"

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from engram import checks
 from engram.bench.contest import Row
-from engram.bench.outcome import changes, read_outcome, write_outcome
+from engram.bench.speeds import changes, read_outcome, write_outcome
 from engram.commands.screen import Console, Text
 
 Group = Literal["reading", "training", "playing"]

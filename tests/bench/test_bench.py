@@ -1,0 +1,75 @@
+"""`engram bench`: contests are fair, what it says of them is what was measured, and results can be compared."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engram.bench.contest import Row, compare, count_for, mean_of_rows, race
+from engram.bench.reading import contest
+from engram.bench.real_keys import tables_of
+from engram.bench.speeds import changes, read_outcome, write_outcome
+from engram.cli import main
+from engram.errors import InvalidInputError
+
+
+def row(ratio: float, name: str = "work", spread: float = 0.01) -> Row:
+    return Row("group", name, 1.0, "peer", ratio, ratio, ratio - spread, ratio + spread)
+
+
+def test_contenders_take_turns_and_do_as_much_as_they_are_asked() -> None:
+    done: list[tuple[str, int]] = []
+    works = {name: lambda count, name=name: done.append((name, count)) for name in ("a", "b")}
+    times = race(works, {"a": 3, "b": 5}, 2)
+    assert done == [("a", 3), ("b", 5)] * 2
+    assert {name: len(each) for name, each in times.items()} == {"a": 2, "b": 2}
+
+
+def test_a_ratio_is_the_median_of_the_rounds_ratios() -> None:
+    found = compare(
+        {"fast": [1.0, 2.0, 10.0], "slow": [3.0, 4.0, 5.0]}, "fast", "slow", group="g", name="n", peer="p", asked=1.5
+    )
+    assert (found.ratio, found.ours, found.theirs) == (2.0, 2e6, 4e6)  # 3, 2 and 0.5
+    assert found.low <= found.ratio <= found.high
+    both = mean_of_rows([row(2.0), row(8.0)], name="both", asked=3)
+    assert both.ratio == pytest.approx(4.0)
+
+
+def test_work_is_counted_to_fill_the_time() -> None:
+    assert 5 <= count_for(lambda count: time.sleep(0.002 * count), 0.04) <= 40
+
+
+def test_the_memory_finds_what_faiss_finds_in_every_contest() -> None:
+    rng = np.random.default_rng(0)
+    tables = rng.standard_normal((2, 300, 4), np.float32)
+    found = contest(tables, tables[0, :20], 5, "tiny", rounds=2, seconds=0.002, asked={})
+    assert [(each.peer, each.name) for each in found] == [("FAISS flat", "tiny")]
+    wide = tables_of(rng.standard_normal((2_000, 128), np.float32), 400)
+    assert wide.shape == (6, 400, 128)
+    assert len(np.unique(wide.reshape(-1, 128), axis=0)) == 2_400
+    peers = [each.peer for each in contest(wide, wide[0, :9], 3, "wide", rounds=1, seconds=0.002, asked={"x": 1.0})]
+    assert peers[:2] == ["FAISS flat", "FAISS Panorama"]
+
+
+def test_results_are_written_read_and_compared(tmp_path: Path) -> None:
+    path = tmp_path / "bench.json"
+    before = [row(4.0, "kept"), row(4.0, "worse"), row(4.0, "noisy", spread=3), row(4.0, "gone")]
+    write_outcome(path, before, seed=3, rounds=5)
+    assert read_outcome(path) == before
+    assert "| kept | 1.0 | peer | 4.0 | 4.00 |" in path.with_suffix(".md").read_text()
+    now = [row(4.1, "kept"), row(2.0, "worse"), row(2.0, "noisy", spread=3), row(1.0, "new")]
+    said = {each.name: (round(change, 3), slower) for each, change, slower in changes(read_outcome(path), now)}
+    assert said == {"kept": (1.025, False), "worse": (0.5, True), "noisy": (0.5, False)}
+
+
+def test_a_file_of_something_else_is_refused_before_anything_is_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.json"
+    for content in ("{}", "[]", "no", '{"rows": [1]}'):
+        other.write_text(content)
+        with pytest.raises(InvalidInputError, match="is not a file that `engram bench --out` wrote"):
+            read_outcome(other)
+    assert main(["bench", "--compare", str(other)]) == 2
+    assert "is not a file that" in " ".join(capsys.readouterr().err.split())
