@@ -46,11 +46,17 @@ def both(**options: object) -> tuple[EpisodicMemory, EpisodicMemory]:
 
 
 def assert_same(ours: EpisodicMemory, theirs: EpisodicMemory) -> None:
+    """The same bits; on a GPU the last ones may differ, as sums have another order there."""
     for action in range(ours.actions):
         mine, yours = ours.entries(action), theirs.entries(action)
         for name, array in mine.items():
-            np.testing.assert_array_equal(array, yours[name], err_msg=name)
-        assert ours.table_numbers(action) == theirs.table_numbers(action)
+            if DEVICE.type == "cpu" or array.dtype.kind != "f":
+                np.testing.assert_array_equal(array, yours[name], err_msg=name)
+            else:
+                np.testing.assert_allclose(array, yours[name], rtol=2e-6, atol=1e-7, err_msg=name)
+        assert ours.table_numbers(action) == pytest.approx(
+            theirs.table_numbers(action), rel=0 if DEVICE.type == "cpu" else 1e-6
+        )
     theirs.check_valid()
 
 

@@ -11,7 +11,9 @@ is taken from the front, so that ties go to the lowest slot. The three are one l
 are recorded as a CUDA graph.
 """
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -155,6 +157,18 @@ def warps(block: int) -> int:
     return min(max(block // 256, 4), 16)
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """While entered, no garbage is collected: to end another graph would spoil the one that is being recorded."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 class Work:
     """The buffers of one shape of search, and its recorded CUDA graph."""
 
@@ -233,7 +247,7 @@ class Work:
         self.uses += 1
         if record and self.graph is None and self.uses > OFTEN:  # by now all kernels are compiled
             self.graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self.graph, capture_error_mode="thread_local"):
+            with uncollected(), torch.cuda.graph(self.graph, capture_error_mode="thread_local"):
                 self.launch()
         if self.graph is None:
             self.launch()
