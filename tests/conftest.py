@@ -1,6 +1,7 @@
 """Fixtures that many tests share."""
 
 import os
+import signal
 from typing import Any
 
 import gymnasium
@@ -13,8 +14,12 @@ from engram.typing import Floats
 
 
 def pytest_configure() -> None:
-    """One thread for each process: PyTorch's more would fight over the cores, and round differently."""
+    """One thread for each process: PyTorch's more would fight over the cores, and round differently.
+
+    And Ctrl-C means what it usually means, also where a shell has its background jobs ignore it.
+    """
     os.environ["OMP_NUM_THREADS"] = "1"
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Corridor(gymnasium.Env[Floats, np.int64]):

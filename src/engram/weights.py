@@ -30,9 +30,9 @@ def require_sound(sound: bool) -> None:
 
 
 def require_finite(finite: bool) -> None:
-    """Raise DivergedError unless the gradients of a learning step are finite."""
+    """Raise DivergedError unless the gradients of a learning step are finite, and weights stay within limits."""
     if not finite:
         raise DivergedError(
-            "learning has diverged: the network's gradients are not finite, and nothing was learned from them; "
-            "choose a smaller learning_rate, smaller rewards or another seed"
+            f"learning has diverged: gradients are not finite or weights pass ±{LARGEST_WEIGHT:g}, and nothing was "
+            "learned from this step; choose a smaller learning_rate, smaller rewards or another seed"
         )

@@ -1,11 +1,12 @@
 """Compiled learning steps against PyTorch's autograd: the same batches lead to the same weights."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from engram import D3QN, NEC
+from engram import D3QN, NEC, load
 from engram.agents.learners.keys_torch import TorchKeys
 from engram.agents.learners.q_torch import TorchQ
 from engram.errors import DivergedError
@@ -106,3 +107,40 @@ def test_gradients_that_overflow_are_an_error_and_change_nothing() -> None:
             nec.learn_from(ReturnBatch(np.zeros((1, 4), np.float32), np.zeros(1, np.int64), np.zeros(1, np.float32)))
         assert all((begun[name] == weights).all() for name, weights in nec.network.state_dict().items())
         assert nec.memory.entries(0)["values"].tolist() == pytest.approx([1e17, -1e17])
+
+
+@pytest.mark.parametrize("kind", [NEC, D3QN])
+def test_weights_beyond_what_can_be_loaded_are_an_error_and_leave_the_last_good_ones(kind: Any, tmp_path: Path) -> None:
+    wild: dict[str, Any] = {"learning_rate": 1.0, "rmsprop_decay": 1.0, "rmsprop_epsilon": 1e-12}
+    agent = kind("CartPole-v1", seed=1, learning_start_steps=50, **wild, **({"capacity": 100} if kind is NEC else {}))
+    with pytest.raises(DivergedError, match=r"weights pass ±1e\+06"):
+        agent.learn(5_000)
+    agent.check_valid()
+    agent.save(tmp_path / "model.safetensors")
+    assert load(tmp_path / "model.safetensors").steps == agent.steps
+
+
+def test_what_could_not_be_loaded_again_is_not_saved(tmp_path: Path) -> None:
+    for kind in (NEC, D3QN):
+        agent: Any = kind("CartPole-v1", seed=1).learn(60)
+        agent.save(tmp_path / "model.safetensors")
+        before = (tmp_path / "model.safetensors").read_bytes()
+        (agent.network.dense if kind is NEC else agent.target).parameters[3] = 2e6
+        with pytest.raises(DivergedError, match="nothing can be saved"):
+            agent.save(tmp_path / "model.safetensors")
+        assert (tmp_path / "model.safetensors").read_bytes() == before
+
+
+def test_entries_that_diverge_say_so() -> None:
+    agent = NEC("CartPole-v1", seed=0, capacity=5, learn_memory=True, learning_rate=1.0, rmsprop_epsilon=1e-30)
+    key = agent.network(np.zeros((1, 4), np.float32))
+    agent.memory.write(0, np.concatenate([key + 0.5, key - 0.5]), np.array([9e16, -9e16]))
+    batch = ReturnBatch(np.zeros((1, 4), np.float32), np.zeros(1, np.int64), np.full(1, -1e17, np.float32))
+
+    def learn_on() -> None:
+        for _ in range(50):
+            agent.learn_from(batch)
+
+    with pytest.raises(DivergedError):
+        learn_on()
+    agent.memory.check_valid()

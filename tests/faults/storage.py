@@ -341,6 +341,20 @@ def a_log_without_checkpoints(root: Path) -> None:
     assert not differing(folder, expected)
 
 
+def a_model_of_another_run(root: Path) -> None:
+    """What lies in the place of the model when a run ends is kept; what an earlier attempt left, the same, is not."""
+    expected, folder = expected_of(TINY, root), interrupted(TINY, root / "run", at=70)
+    (folder / "model.safetensors").write_bytes(b"of another run")
+    finish(TINY, folder, CADENCE)
+    assert tree(folder / "aside-1") == {"model.safetensors": b"of another run"}
+    assert not differing(folder, expected)
+    again = interrupted(TINY, root / "again", at=70)
+    shutil.copy(folder / "model.safetensors", again / "model.safetensors")
+    finish(TINY, again, CADENCE)
+    assert not list(again.glob("aside-*"))
+    assert not differing(again, expected)
+
+
 def damaged_json(root: Path) -> None:
     folder = interrupted(TINY, root / "run", at=70)
     config = (folder / "config.json").read_bytes()
@@ -431,6 +445,7 @@ CHECKS: tuple[Callable[[Path], None], ...] = (
     a_missing_segment,
     a_damaged_log,
     a_log_without_checkpoints,
+    a_model_of_another_run,
     damaged_json,
     a_lock_file_of_a_dead_process,
     files_left_by_a_killed_process,

@@ -150,10 +150,16 @@ class D3QN(Agent):
             raise DivergedError("the network gives values that are not finite; choose a smaller learning_rate")
         return q
 
+    def check_learned(self) -> None:
+        """The networks' weights are within limits, and the values are finite."""
+        for network in (self.online, self.target):
+            network.check_valid()
+        self._values(self.example())
+
     def check_parts(self) -> None:
         """What the replay holds fits the loop and the environment's actions, and the network gives values."""
         self.replay.check_actions(self.spaces.actions)
-        self._values(self.example())
+        self.check_learned()
         if self.loop.length and not self.replay.in_episode:
             raise InvalidInputError("the replay's episode has ended, but the loop's has not")
         if self.replay.in_episode and not self.loop.begun:

@@ -11,7 +11,7 @@ from engram.agents.common.config import EncoderConfig, chosen_device
 from engram.agents.common.recall import Recall
 from engram.agents.common.settings import takes
 from engram.agents.learners.front import Front
-from engram.agents.learners.key_settings import KeySettings
+from engram.agents.learners.key_settings import LARGEST_RETURN, KeySettings
 from engram.agents.learners.keys_compiled import CompiledKeys
 from engram.agents.learners.rmsprop import RMSPROP_LIMITS
 from engram.checks import MOST_STEPS
@@ -26,8 +26,6 @@ from engram.networks.base import WIDEST, checked_widths
 from engram.randomness import generator
 from engram.replay.returns import ReturnBatch, ReturnReplay
 from engram.typing import Array, Doubles, Floats
-
-LARGEST_RETURN = 1e17  # up or down, of which float32 can hold the square of a sum
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,11 +183,16 @@ class NEC(Agent):
         """The width of keys."""
         return {"memory/keys": settings["key_size"]}
 
+    def check_learned(self) -> None:
+        """The network's weights are within limits, and it gives keys."""
+        self.network.check_valid()
+        self.recall.q_values(self.example())
+
     def check_parts(self) -> None:
         """The unfinished episode fits the loop, the network and the replay."""
         self.recall.check(self.loop, has_best=True)
         self.replay.check_actions(self.spaces.actions)
-        self.recall.q_values(self.example())
+        self.check_learned()
         if self.replay.unfinished != self.unfinished.actions.tolist():
             raise InvalidInputError("the replay's unfinished episode is another one than the memory's")
 

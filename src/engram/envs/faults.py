@@ -10,11 +10,13 @@ from engram.errors import Stopped
 def is_wish_to_stop(error: BaseException) -> bool:
     """Whether what came out of an environment was raised by a signal.
 
-    Where a handler is at work that `raises_stopped`, as on the command line, Ctrl-C raises that: a KeyboardInterrupt is
-    then the environment's own, as SystemExit and everything else always is.
+    Where a handler is at work that `raises_stopped`, as on the command line, Ctrl-C raises that; and where the signal
+    is ignored, as in the background, it raises nothing. A KeyboardInterrupt is then the environment's own, as
+    SystemExit and everything else always is.
     """
     if isinstance(error, KeyboardInterrupt):
-        return not getattr(signal.getsignal(signal.SIGINT), "raises_stopped", False)
+        handler = signal.getsignal(signal.SIGINT)
+        return handler is not signal.SIG_IGN and not getattr(handler, "raises_stopped", False)
     return isinstance(error, Stopped)
 
 

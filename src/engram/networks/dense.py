@@ -23,7 +23,7 @@ from engram.weights import LARGEST_WEIGHT, check_fit, require_sound
 
 ZERO = np.float32(0)
 TINY = np.float32(1e-35)
-STEEPEST = np.float32(1e18)
+STEEPEST, HEAVIEST = np.float32(1e18), np.float32(LARGEST_WEIGHT)
 BLOCK = 8  # rows that are added at once
 
 
@@ -121,7 +121,8 @@ def take_step(
 ) -> bool:
     """RMSprop with ε inside the root: m ← ρ m + (1 − ρ) g², θ ← θ − η g/√(m + ε).
 
-    False, and nothing is changed, unless all numbers of the gradient are finite and float32 can hold their squares.
+    False, and nothing is changed, unless all numbers of the gradient are finite and float32 can hold their squares, and
+    no weight would become too large to be saved.
     """
     rate, kept, new, small = np.float32(learning_rate), np.float32(decay), np.float32(1 - decay), np.float32(epsilon)
     wrong = 0
@@ -131,7 +132,14 @@ def take_step(
         return False
     for i in range(len(parameters)):
         mean = kept * squares[i] + new * gradient[i] * gradient[i]
-        squares[i] = mean if mean > TINY else ZERO  # a denormal, which does not change the root, takes much longer
+        mean = mean if mean > TINY else ZERO  # a denormal, which does not change the root, takes much longer
+        moved = parameters[i] - rate * gradient[i] / np.sqrt(mean + small)
+        wrong += not abs(moved) <= HEAVIEST
+    if wrong:
+        return False
+    for i in range(len(parameters)):
+        mean = kept * squares[i] + new * gradient[i] * gradient[i]
+        squares[i] = mean if mean > TINY else ZERO
         parameters[i] -= rate * gradient[i] / np.sqrt(squares[i] + small)
     return True
 

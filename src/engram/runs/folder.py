@@ -56,7 +56,7 @@ CONFIG_REMEDY = (
     "start_over=True), which moves its files aside"
 )
 FINISHED_REMEDY = (
-    "put back the file that does not fit; or move result.json elsewhere, to go on from the latest checkpoint; or begin "
+    "put back the file that does not fit; or move result.json elsewhere, to go on from {where}; or begin "
     "the run again with --start-over (in Python start_over=True), which moves its files aside"
 )
 OWN_FILES = re.compile(rf"{NAME}|{TRACEBACK}|lock|lock\.json|{ASIDE}\d+|\..*\.part")
@@ -267,11 +267,19 @@ class RunFolder:
             with safe.finishing():
                 result = result_of(agent, log.scores)
                 lock.check()
-                agent.save(self.model_file)
+                self._save_model(agent)
                 write_atomically(self._meta, as_json(_metadata(started, time.monotonic() - clock)).encode())
                 write_atomically(self._result, as_json(result).encode())
                 checkpoints.clear()
         return result
+
+    def _save_model(self, agent: Agent) -> None:
+        """Write the model; what was in its place is kept aside, unless it was the same."""
+        aside = keep_aside(self.model_file) if is_file(self.model_file) else None
+        agent.save(self.model_file)
+        if aside is not None and read_file(aside / self.model_file.name) == read_file(self.model_file):
+            remove(aside / self.model_file.name)
+            aside.rmdir()
 
     def _finished(self, run: Run) -> dict[str, Any] | None:
         """The result of this run, or None while it is not finished; UnusableRunError if its files do not agree."""
@@ -280,8 +288,10 @@ class RunFolder:
         try:
             check_agreement(run, result, read_file(self.progress_file), self.path)
         except EngramError as error:
+            left = Checkpoints(self.path, run.id).paths()
+            remedy = FINISHED_REMEDY.format(where="the latest checkpoint" if left else "the first step")
             raise UnusableRunError(
-                f"{self._result} says that the run is finished, but {error}; nothing was changed; {FINISHED_REMEDY}"
+                f"{self._result} says that the run is finished, but {error}; nothing was changed; {remedy}"
             ) from error
         return result
 

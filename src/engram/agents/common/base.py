@@ -19,7 +19,7 @@ from engram.envs import Env, EnvLike, EnvSource
 from engram.envs.fingerprint import fingerprint
 from engram.envs.make import imports_nothing
 from engram.envs.observed import as_array, as_batch
-from engram.errors import EngramError, InvalidInputError, ModelFileError
+from engram.errors import DivergedError, EngramError, InvalidInputError, ModelFileError
 from engram.exploration import Exploration, View
 from engram.exploration.greedy import greedy_by_hash
 from engram.parts import Spaces
@@ -171,6 +171,9 @@ class Agent(ABC):
 
     def check_parts(self) -> None:
         """Raise InvalidInputError unless what is saved fits together, beyond what each part checks by itself."""
+
+    def check_learned(self) -> None:
+        """Raise an error unless what was learned is such that it can be loaded again; called before it is saved."""
 
     @classmethod
     def widths(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:
@@ -347,7 +350,14 @@ class Agent(ABC):
         return self._state(part_state)
 
     def state_in_pieces(self) -> dict[str, Any]:
-        """As `state_dict`, for writing to a file at once: large arrays are made piece by piece as they are written."""
+        """As `state_dict`, for writing to a file at once: large arrays are made piece by piece as they are written.
+
+        What could not be loaded again is refused here, before anything that was saved earlier is replaced by it.
+        """
+        try:
+            self.check_learned()
+        except InvalidInputError as error:
+            raise DivergedError(f"learning has diverged, so that nothing can be saved: {error}") from error
         return self._state(part_in_pieces) if type(self).state_dict is Agent.state_dict else self.state_dict()
 
     def _state(self, state_of: Callable[[Any], Any]) -> dict[str, Any]:

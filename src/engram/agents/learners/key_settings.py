@@ -8,6 +8,9 @@ from engram.errors import DivergedError
 from engram.memory import EpisodicMemory
 from engram.memory.arguments import KEY_LIMIT, all_usable
 from engram.typing import Array, Floats
+from engram.weights import require_finite
+
+LARGEST_RETURN = 1e17  # up or down, of which float32 can hold the square of a sum
 
 
 class KeySettings(NamedTuple):
@@ -48,4 +51,6 @@ def learn_entries(
     squares = settings.rmsprop_decay * squares + (1 - settings.rmsprop_decay) * gradients**2
     steps = np.float32(settings.learning_rate) * gradients / np.sqrt(squares + settings.rmsprop_epsilon)
     learned = (numbers - steps).astype(np.float32)
+    sound = all_usable(learned[:, :-1].copy()) and bool((np.abs(learned[:, -1]) <= LARGEST_RETURN).all())
+    require_finite(sound and bool(np.isfinite(squares).all()))
     memory.adjust(actions, slots, learned[:, :-1], learned[:, -1], companions=squares)
