@@ -186,6 +186,15 @@ def test_times_on_a_gpu_are_those_that_were_measured(name: str) -> None:
         assert any(gpu in line and cpu in line for line in lines), f"{name} does not have {row['setting']}:{gpu}{cpu}"
 
 
+def test_counts_of_faults_are_those_that_were_found() -> None:
+    text = (ROOT / "docs/reliability.md").read_text()
+    for name, found in json.loads((ROOT / "results/faults.json").read_text())["campaigns"].items():
+        counts = ", ".join(f"{number:,} {thing}" for thing, number in found["counts"].items())
+        assert re.search(
+            rf"^\| {name} \| .+ \| {re.escape(counts)} \| {len(found['losses'])} \|$", text, re.MULTILINE
+        ), name
+
+
 def test_every_folder_of_results_is_listed() -> None:
     folders = {path.name for path in (ROOT / "results").iterdir() if (path / "README.md").exists()}
     assert set(re.findall(r"^\| \[([\w-]+)\]", (ROOT / "results/README.md").read_text(), re.MULTILINE)) == folders
