@@ -13,6 +13,7 @@ from engram import MFEC, EpisodicMemory, checks
 from engram.cli import main
 from engram.errors import InvalidInputError
 from engram.memory.arguments import KEY_LIMIT
+from engram.memory.sketch import is_sketched
 from engram.memory.strategies import Strategy
 from engram.typing import Array
 from tests.conftest import Corridor
@@ -257,7 +258,8 @@ def test_what_is_handed_in_is_copied() -> None:
 def test_bytes_per_entry(actions: int, dims: int, capacity: int) -> None:
     memory = EpisodicMemory(actions=actions, key_size=dims, capacity=capacity)
     assert memory.nbytes == sum(array.nbytes for array in memory._tables)
-    assert memory.nbytes <= actions * capacity * (4 * dims + 48)
+    sketched = 72 if is_sketched(capacity, dims) else 0
+    assert memory.nbytes <= actions * (capacity + 16) * (4 * dims + 48 + sketched) + 4 * 64 * (dims + 2)
 
 
 @pytest.mark.parametrize("dims", [3, 128])

@@ -94,7 +94,8 @@ class RunFolder:
     """The files of one run."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path = whole_path(path)  # an environment may change to another folder
+        self._given, self.path = path, whole_path(path)  # an environment may change to another folder
+        path = self.path
         self.model_file = path / "model.safetensors"
         self.progress_file = path / "progress.jsonl"
         self._config = path / "config.json"
@@ -152,7 +153,7 @@ class RunFolder:
     def command(self, words: str, foreign: Mapping[str, str]) -> str:
         """A whole command about this folder, with the options that name what is not Engram's own."""
         options = "".join(f" --{name} {shlex.quote(spec)}" for name, spec in foreign.items())
-        return f"{words} {shlex.quote(str(self.path))}{options}"
+        return f"{words} {shlex.quote(str(self._given))}{options}"
 
     def entries(self) -> Iterator[dict[str, Any]]:
         """The episodes and evaluations logged so far, in order of time."""
