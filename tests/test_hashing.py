@@ -1,8 +1,10 @@
 """Which state an observation is: a hash of its canonical bytes."""
 
 import numpy as np
+from xxhash import xxh64_intdigest
 
 from engram.hashing import state_of, states_of
+from engram.xxh64 import xxh64
 
 
 def test_equal_observations_are_one_state() -> None:
@@ -33,3 +35,11 @@ def test_states_have_the_same_names_in_every_version() -> None:
     assert state_of(np.array([1.5, -0.0, -2.0, 0.25], np.float32)) == 0x89846C29155A4D6D
     rows = np.arange(8, dtype=np.float64).reshape(2, 4)
     assert states_of(rows).tolist() == [0x1BF5B6339BCAB231, 0xE57A62A72C4EE33F]
+
+
+def test_the_hash_in_kernels_is_the_same() -> None:
+    rng = np.random.default_rng(0)
+    for size in (*range(70), 127, 128, 380, 1000):
+        data = rng.integers(0, 256, size, np.uint8)
+        for seed in (0, 1, 2**64 - 1):
+            assert int(xxh64(data, np.uint64(seed))) == xxh64_intdigest(data.tobytes(), seed)
