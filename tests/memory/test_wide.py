@@ -1,5 +1,10 @@
 """The search among wide keys finds, bit for bit, what a scan of all keys in the same arithmetic finds."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -144,3 +149,31 @@ def test_a_search_that_passes_entries_over_says_no_less() -> None:
     assert slots[0, 0] == 4000
     assert found[0, 0] == 0
     assert_exact(memory, keys[4000:4001])
+
+
+ELSEWHERE = """
+import numpy as np
+import engram.memory.vectors as vectors
+vectors.HAS_BYTE_PRODUCTS = False  # before anything is compiled
+from engram import EpisodicMemory
+from engram.memory.sketch import has_axes
+rng = np.random.default_rng(0)
+keys = rng.standard_normal((64 * 96 + 5, 4)) @ rng.standard_normal((4, 96))
+keys = (keys + 0.05 * rng.standard_normal(keys.shape)).astype(np.float32)
+memory = EpisodicMemory(actions=1, key_size=96, capacity=len(keys))
+memory.write(0, keys, np.zeros(len(keys)), states=np.arange(len(keys)))
+assert has_axes(memory._tables.axes)
+queries = keys[:20] + np.float32(0.01)
+exact = ((keys[None].astype(np.float64) - queries[:, None].astype(np.float64)) ** 2).sum(2)
+assert (np.argsort(exact, axis=1, kind="stable")[:, :11] == memory.find_neighbours(0, queries)[0]).all()
+"""
+
+
+@pytest.mark.slow
+def test_processors_without_products_of_bytes_find_the_same(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", ELSEWHERE], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
