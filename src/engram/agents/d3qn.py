@@ -93,7 +93,7 @@ class D3QN(Agent):
         front = Front(config, spaces, rng)
         self.front, self.encoder = front, front.encoder
         recipe = default_network(front.shape) if config.network is None else NETWORKS.find(config.network)
-        device, settings = chosen_device(config.device), QSettings.of(config)
+        device, settings = chosen_device(config.device), config.those_of(QSettings)
         widths = checked_widths(recipe, front.shape, config.feature_size)
         if device == "cpu" and widths is not None:
             self.learner: Any = CompiledQ(front, widths, spaces.actions, settings, rng)

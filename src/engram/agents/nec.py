@@ -112,7 +112,7 @@ class NEC(Agent):
         front = Front(config, spaces, rng)
         self.encoder = front.encoder
         recipe = default_network(front.shape) if config.network is None else NETWORKS.find(config.network)
-        settings, widths = KeySettings.of(config), checked_widths(recipe, front.shape, config.key_size)
+        settings, widths = config.those_of(KeySettings), checked_widths(recipe, front.shape, config.key_size)
         if device == "cpu" and widths is not None:
             self.network: Any = CompiledKeys(front, widths, settings, rng)
         else:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
-from typing import Any, Literal, Self, get_args, get_origin
+from typing import Any, Literal, Self, TypeVar, get_args, get_origin
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from engram.networks import NETWORKS
 from engram.parts import Family, Part, check_options
 
 LARGEST_SEED = 2**63 - 1
+Chosen = TypeVar("Chosen", bound=tuple[Any, ...])
 PARTS: dict[str, Family[Any]] = {  # settings that are parts, wherever a config has them
     family.word: family for family in (ENCODERS, NETWORKS, STRATEGIES, EXPLORATIONS)
 }
@@ -104,6 +105,10 @@ class AgentConfig:
         for name, part in found.items():
             check_options(type(part), name)
         return found
+
+    def those_of(self, kind: type[Chosen]) -> Chosen:
+        """Those of the settings that a named tuple has fields for, each of the field's type."""
+        return kind(**{name: each(getattr(self, name)) for name, each in kind.__annotations__.items()})
 
     def chosen_exploration(self) -> Exploration:
         """The exploration: the one that was chosen, or ε-greedy by the epsilon settings."""

@@ -1,6 +1,6 @@
 """What both forms of NEC's learning share: its settings, checked keys, and the learning of stored entries."""
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,11 +23,6 @@ class KeySettings(NamedTuple):
     learning_rate: float
     rmsprop_decay: float
     rmsprop_epsilon: float
-
-    @classmethod
-    def of(cls, config: Any) -> Self:
-        """Those of a config."""
-        return cls(**{name: kind(getattr(config, name)) for name, kind in cls.__annotations__.items()})
 
 
 def checked(keys: Floats) -> Floats:

@@ -1,6 +1,6 @@
 """What both forms of D3QN's learning share: its settings, and how heads become Q-values."""
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,11 +19,6 @@ class QSettings(NamedTuple):
     learning_rate: float
     rmsprop_decay: float
     rmsprop_epsilon: float
-
-    @classmethod
-    def of(cls, config: Any) -> Self:
-        """Those of a config."""
-        return cls(**{name: kind(getattr(config, name)) for name, kind in cls.__annotations__.items()})
 
     def ended(self, batch: Batch) -> Array:
         """Transitions that nothing follows, [B]."""
