@@ -6,7 +6,7 @@ import numpy as np
 
 from engram.agents.mfec import MFEC
 from engram.bench.contest import Row, Work, compare, race
-from engram.bench.real_keys import FINAL, KEYS, random_play, tables_of
+from engram.bench.real_keys import ENCODER, FINAL, KEYS, random_play, tables_of
 from engram.encoders.projection import SCALE, Projection
 from engram.parts import Spaces
 from engram.typing import Floats
@@ -34,7 +34,7 @@ def emulator() -> Work:
 
 def full_agent(strategy: str, tables: Floats, seed: int) -> Work:
     """MFEC with these tables, at its final ε: it goes through whole games, and writes at the end of each."""
-    agent = MFEC("engram/Pong-v0", strategy=strategy, capacity=tables.shape[1], seed=seed, **FINAL)
+    agent = MFEC("engram/Pong-v0", strategy=strategy, capacity=tables.shape[1], seed=ENCODER, **FINAL)
     rng = np.random.default_rng(seed)
     for action, keys in enumerate(tables):
         agent.memory.write(action, keys, rng.normal(-1, 0.5, len(keys)), states=np.arange(len(keys)))

@@ -8,15 +8,17 @@ import numpy as np
 from engram.agents.mfec import MFEC
 from engram.encoders.projection import Projection
 from engram.parts import Spaces
+from engram.randomness import generator
 from engram.typing import Array, Floats
 
 KEYS, TABLES = 128, 6
+ENCODER = 0  # the seed of the projection: an agent that is given these keys must have it too
 FINAL: dict[str, Any] = {"epsilon_initial": 5e-3, "epsilon_anneal_start_steps": 0, "epsilon_anneal_end_steps": 0}
 
 
 def play(game: Any, frames: int, choose: Callable[[Array], int], seed: int) -> Floats:
-    """Keys of so many observations of play, [frames, 128]."""
-    encode = Projection(KEYS).build(Spaces((4, 84, 84), np.dtype(np.uint8), 1), np.random.default_rng(0))
+    """Keys of so many observations of play, [frames, 128], as an agent of seed `ENCODER` has them."""
+    encode = Projection(KEYS).build(Spaces((4, 84, 84), np.dtype(np.uint8), 1), generator(ENCODER, "encoder"))
     keys = np.empty((frames, KEYS), np.float32)
     observation, _ = game.reset(seed=seed)
     for count in range(frames):
@@ -42,7 +44,7 @@ def greedy_play(name: str, keys: Floats, frames: int, seed: int) -> Floats:
     from engram.envs.atari import AtariGame  # noqa: PLC0415 (an extra)
 
     agent = MFEC(
-        f"engram/{''.join(word.title() for word in name.split('_'))}-v0", capacity=len(keys) // TABLES, seed=seed
+        f"engram/{''.join(word.title() for word in name.split('_'))}-v0", capacity=len(keys) // TABLES, seed=ENCODER
     )
     rng = np.random.default_rng(seed)
     for action in range(agent.spaces.actions):

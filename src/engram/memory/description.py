@@ -8,9 +8,8 @@ import numpy as np
 from numba.extending import overload
 
 from engram.memory import hash_index
-from engram.memory.narrow import search_room
 from engram.memory.read import Reading, weighted_mean
-from engram.memory.search import search_table
+from engram.memory.search import prepare, search_room, search_table
 from engram.memory.strategies.base import Neighbourhood, Numbers, Write
 from engram.memory.strategies.compiled import CompiledStrategy
 from engram.memory.strategies.decisions import RefusedError
@@ -114,6 +113,7 @@ def _find_nearest(
         sketch, size = (tables.codes, tables.norms, tables.axes), tables.size[table]
         capacity = tables.values.shape[1]
         room = search_room(len(key))
+        prepare(sketch, key, room)
         found = search_table(tables.keys, sketch, table, size, capacity, key, room, distances[:wanted], slots[:wanted])
         if found < min(wanted, size):
             raise RefusedError("the search found fewer entries than there are; memory.check_valid() says what is wrong")

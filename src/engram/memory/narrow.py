@@ -3,7 +3,7 @@
 import numpy as np
 
 from engram.compiling import compiled
-from engram.memory.keys import LANES, WIDE, lanes
+from engram.memory.keys import LANES, lanes
 from engram.memory.nearest import insert
 from engram.memory.vectors import WIDTH, add_squares, below, column_minima, count_bits, lowest_bit, within
 from engram.typing import Floats, Ints, Whole
@@ -49,9 +49,9 @@ def add_distances(
 
 
 @compiled
-def search_room(dims: int) -> Floats:
-    """Scratch space for searches among keys of so many dimensions: none for wide ones, which have their own."""
-    return np.empty(lanes(dims) + 2 * LANES + COLUMNS if dims < WIDE else 0, np.float32)
+def narrow_room(dims: int) -> Floats:
+    """Scratch space for searches among keys of so many dimensions."""
+    return np.empty(lanes(dims) + 2 * LANES + COLUMNS, np.float32)
 
 
 @compiled

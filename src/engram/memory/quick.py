@@ -14,7 +14,7 @@ from numba.core import types
 
 from engram.compiling import compiled
 from engram.memory.arguments import FLOAT, KEY_LIMIT, as_floats, check_shape, refuse_keys
-from engram.memory.narrow import search_narrow, search_room
+from engram.memory.narrow import narrow_room, search_narrow
 from engram.memory.read import Reading, weighted_mean
 from engram.memory.store import Store
 from engram.memory.strategies.base import Touch
@@ -119,7 +119,7 @@ class Desk:
         self.keys = np.zeros((ROWS, store.key_size), np.float32)
         self.states, self.q = np.zeros(ROWS, np.uint64), np.zeros(actions, np.float32)
         self._found = np.zeros(store.reading.neighbours, np.float32), np.zeros(store.reading.neighbours, np.int32)
-        self._room = search_room(store.key_size)
+        self._room = narrow_room(store.key_size)
         self._act = Kernel(act)
         self._lay_out()
 

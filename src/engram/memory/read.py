@@ -7,8 +7,7 @@ import numpy as np
 from engram.compiling import compiled
 from engram.memory.arguments import all_usable
 from engram.memory.keys import get_key
-from engram.memory.narrow import search_room
-from engram.memory.search import search_table
+from engram.memory.search import prepare, search_room, search_table
 from engram.memory.sketch import Sketch
 from engram.typing import Floats, Ints, Longs
 
@@ -65,6 +64,7 @@ def read(
     slots = np.empty(neighbours, np.int32)
     room = search_room(queries.shape[1])
     for b in range(len(queries)):
+        prepare(sketch, queries[b], room)
         for action in range(actions):
             found = search_table(keys, sketch, action, size[action], capacity, queries[b], room, distances, slots)
             out[b, action] = weighted_mean(values[action], distances, slots, found, reading)
@@ -85,6 +85,7 @@ def find_neighbours(
     """The nearest entries of one table for every query; return how many each has."""
     found, room = 0, search_room(queries.shape[1])
     for b in range(len(queries)):
+        prepare(sketch, queries[b], room)
         found = search_table(keys, sketch, table, size, capacity, queries[b], room, distances[b], slots[b])
     return found
 
@@ -107,6 +108,7 @@ def look_up(
     capacity, room = values.shape[1], search_room(queries.shape[1])
     for b in range(len(queries)):
         action = actions[b]
+        prepare(sketch, queries[b], room)
         found[b] = search_table(keys, sketch, action, size[action], capacity, queries[b], room, distances[b], slots[b])
         for i in range(found[b]):
             near_values[b, i] = values[action, slots[b, i]]

@@ -1,11 +1,26 @@
 """Exact k-nearest-neighbour search by squared Euclidean distance: narrow keys in blocks, wide ones by sketches."""
 
+import numpy as np
+
 from engram.compiling import compiled
 from engram.memory.keys import WIDE
-from engram.memory.narrow import search_narrow
-from engram.memory.sketch import Sketch
-from engram.memory.wide import search_wide
+from engram.memory.narrow import narrow_room, search_narrow
+from engram.memory.sketch import ROOM, Sketch
+from engram.memory.wide import prepare_wide, search_wide
 from engram.typing import Floats, Ints
+
+
+@compiled
+def search_room(dims: int) -> Floats:
+    """Scratch space for searches among keys of so many dimensions."""
+    return np.empty(ROOM, np.float32) if dims >= WIDE else narrow_room(dims)
+
+
+@compiled
+def prepare(sketch: Sketch, query: Floats, room: Floats) -> None:
+    """Compute once what the searches of all tables need of a query; it goes to `room`, see `search_room`."""
+    if len(query) >= WIDE:
+        prepare_wide(sketch, query, room)
 
 
 @compiled
@@ -23,8 +38,8 @@ def search_table(
     """Find one table's nearest entries, nearest first, ties to the lowest slot; return how many there are.
 
     `distances` and `slots` have room for as many as are wanted. `sketch` may be None where keys have none. `room` is
-    scratch space, see `search_room`.
+    scratch space for which the query was prepared.
     """
     if len(query) >= WIDE:
-        return search_wide(keys, sketch, table, size, capacity, query, distances, slots)
+        return search_wide(keys, sketch, table, size, capacity, query, room, distances, slots)
     return search_narrow(keys, table, size, capacity, query, room, distances, slots)

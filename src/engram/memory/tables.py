@@ -11,6 +11,7 @@ from engram.memory.hash_index import buckets_for
 from engram.memory.heap import sift
 from engram.memory.keys import blend, get_key, put_key
 from engram.memory.sketch import Sketch, encode, sketch_shapes
+from engram.memory.vectors import LINE
 from engram.typing import Array, Doubles, Floats, Ints, Longs, States, Whole
 
 MOST_ENTRIES = 2**30  # of a table: slots are int32
@@ -19,10 +20,10 @@ FEWEST = 1024  # entries that are always worth the time
 
 
 class Tables(NamedTuple):
-    """One array of each kind for all tables; 35 bytes per entry besides its key, 107 if keys are sketched."""
+    """One array of each kind for all tables; 35 bytes per entry besides its key, 123 if keys are sketched."""
 
     keys: Floats  # [actions · capacity · dims], see keys.py
-    codes: Array  # [actions · capacity · 64] for wide keys, otherwise none: see sketch.py
+    codes: Array  # [actions · capacity · 80] for wide keys, otherwise none: see sketch.py
     norms: Ints  # [actions · capacity · 2] of the codes
     axes: Floats  # of the sketch, shared by all tables
     values: Floats  # [actions, capacity]
@@ -73,7 +74,15 @@ def bytes_of(actions: int, capacity: int, dims: int, **numbers: int) -> int:
 def new_tables(actions: int, capacity: int, dims: int, **numbers: int) -> Tables:
     """Empty tables. The system gives pages to large arrays only when they are written to."""
     layout = layout_of(actions, capacity, dims, **numbers)
-    return Tables(**{name: np.zeros(shape, kind) for name, (shape, kind) in layout.items()})
+    return Tables(**{name: zeros(shape, kind) for name, (shape, kind) in layout.items()})
+
+
+def zeros(shape: tuple[int, ...], kind: type[np.generic]) -> Array:
+    """An array of zeros that begins with a line of the cache, so that 64 bytes of one entry are in one line."""
+    size = prod(shape) * np.dtype(kind).itemsize
+    room = np.zeros(size + LINE, np.uint8)
+    first = -room.ctypes.data % LINE
+    return room[first : first + size].view(kind).reshape(shape)
 
 
 def sketch_of(tables: Tables) -> Sketch:

@@ -5,9 +5,8 @@ import numpy as np
 from engram.compiling import compiled
 from engram.memory.arguments import all_usable
 from engram.memory.description import numbers_of
-from engram.memory.narrow import search_room
 from engram.memory.read import Reading, weighted_mean
-from engram.memory.search import search_table
+from engram.memory.search import prepare, search_room, search_table
 from engram.memory.sketch import Sketch
 from engram.memory.strategies.base import Touch
 from engram.memory.strategies.compiled import CompiledStrategy
@@ -46,6 +45,7 @@ def read_and_touch(
     room = search_room(queries.shape[1])
     for b in range(len(queries)):
         clock[0] += 1
+        prepare(sketch, queries[b], room)
         for action in range(actions):
             found = search_table(keys, sketch, action, size[action], capacity, queries[b], room, distances, slots)
             out[b, action] = weighted_mean(values[action], distances, slots, found, reading)

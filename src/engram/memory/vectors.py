@@ -16,6 +16,7 @@ from numba.core import cgutils, types
 from engram.compiling import settings
 
 WIDTH = 16  # lanes
+LINE = 64  # bytes that are in the cache together
 
 _FLOATS = ir.VectorType(ir.FloatType(), WIDTH)
 _WORDS = ir.VectorType(ir.IntType(32), WIDTH)
@@ -49,7 +50,12 @@ def _sum_of_squares(
         else:
             added = builder.fadd(builder.load(sums), builder.fmul(d, d))
         builder.store(added, sums)
-    total, width = builder.load(sums), WIDTH
+    return _sum_of_lanes(builder, builder.load(sums), builder.fadd)
+
+
+def _sum_of_lanes(builder: ir.IRBuilder, total: ir.Value, add: Callable[..., ir.Value]) -> ir.Value:
+    """The sum of a vector's sixteen lanes: halves of them added together until one is left."""
+    width = WIDTH
     while width > 1:
         width //= 2
         low, high = (
@@ -58,7 +64,7 @@ def _sum_of_squares(
             )
             for lanes in (list(range(width)), list(range(width, 2 * width)))
         )
-        total = builder.fadd(low, high)
+        total = add(low, high)
     return builder.extract_element(total, ir.Constant(ir.IntType(32), 0))
 
 
@@ -130,7 +136,7 @@ def squared_distance_of_both(typing: Any, halves: Any, upper: Any, lower: Any, q
 
 
 @generated
-def prefetch(typing: Any, halves: Any, start: Any, count: Any) -> Any:
+def prefetch(typing: Any, numbers: Any, start: Any, count: Any) -> Any:
     """Prefetch `count` numbers from `start` on into the cache, which reads nothing: any address will do."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
@@ -138,14 +144,15 @@ def prefetch(typing: Any, halves: Any, start: Any, count: Any) -> Any:
         byte, word = ir.IntType(8), ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), word, word, word])
         call = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        lines = builder.udiv(builder.add(args[2], ir.Constant(args[2].type, 31)), ir.Constant(args[2].type, 32))
+        line = LINE * 8 // signature.args[0].dtype.bitwidth  # numbers
+        lines = builder.udiv(builder.add(args[2], ir.Constant(args[2].type, line - 1)), ir.Constant(args[2].type, line))
         with cgutils.for_range(builder, lines) as loop:
-            place = builder.add(args[1], builder.mul(loop.index, ir.Constant(args[1].type, 32)))
+            place = builder.add(args[1], builder.mul(loop.index, ir.Constant(args[1].type, line)))
             address = builder.bitcast(builder.gep(data, [place]), byte.as_pointer())
             builder.call(call, [address, word(0), word(3), word(1)])
         return context.get_dummy_value()
 
-    return types.void(halves, types.intp, types.intp), generate
+    return types.void(numbers, types.intp, types.intp), generate
 
 
 @generated
@@ -191,7 +198,7 @@ def add_squares(
 
 def _repeat(builder: ir.IRBuilder, number: ir.Value) -> ir.Value:
     """A vector of sixteen times the same number."""
-    undefined = ir.Constant(_FLOATS, ir.Undefined)
+    undefined = ir.Constant(ir.VectorType(number.type, WIDTH), ir.Undefined)
     single = builder.insert_element(undefined, number, ir.Constant(ir.IntType(32), 0))
     return builder.shuffle_vector(single, undefined, ir.Constant(_WORDS, [0] * WIDTH))
 
@@ -225,18 +232,19 @@ def column_minima(typing: Any, numbers: Any, count: Any, out: Any, place: Any) -
     return types.void(numbers, types.intp, out, types.intp), generate
 
 
-def _compare(relation: str) -> Callable[..., Any]:
-    """Code that tells which of 16 or 64 numbers are in this relation to a bound."""
+def _compare(relation: str, *, whole: bool = False) -> Callable[..., Any]:
+    """Code that tells which of 16 or 64 numbers, floats or whole ones, are in this relation to a bound."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
         data, word, index = _data(context, builder, signature.args[0], args[0]), ir.IntType(64), args[1].type
         vectors = len(signature.args[3])
         length = _length(context, builder, signature.args[0], args[0])
         _check(context, builder, args[1], ir.Constant(index, vectors * WIDTH), length)
+        kind, compare = (_WORDS, builder.icmp_signed) if whole else (_FLOATS, builder.fcmp_ordered)
         bounds, bits = _repeat(builder, args[2]), ir.Constant(word, 0)
         for number in range(vectors):
             place = builder.add(args[1], ir.Constant(index, number * WIDTH))
-            lanes = builder.fcmp_ordered(relation, _load(builder, data, place, _FLOATS, 4), bounds)
+            lanes = compare(relation, _load(builder, data, place, kind, 4), bounds)
             some = builder.zext(builder.bitcast(lanes, ir.IntType(WIDTH)), word)
             bits = builder.or_(bits, builder.shl(some, ir.Constant(word, number * WIDTH)))
         return bits
@@ -251,6 +259,12 @@ def within(typing: Any, numbers: Any, place: Any, bound: Any, many: Any) -> Any:
     `many` is a tuple as long as there are vectors of sixteen.
     """
     return types.uint64(numbers, types.intp, types.float32, many), _compare("<=")
+
+
+@generated
+def whole_within(typing: Any, numbers: Any, place: Any, bound: Any, many: Any) -> Any:
+    """As `within`, for whole numbers of 32 bits."""
+    return types.uint64(numbers, types.intp, types.int32, many), _compare("<=", whole=True)
 
 
 @generated
@@ -315,12 +329,9 @@ def dot_products(typing: Any, codes: Any, start: Any, quads: Any, first: Any, co
         _check(context, builder, first, count, _length(context, builder, signature.args[2], wanted))
         _check(context, builder, place, ir.Constant(index, WIDTH), _length(context, builder, signature.args[5], found))
         sums = cgutils.alloca_once_value(builder, ir.Constant(_WORDS, [0] * WIDTH))
-        undefined = ir.Constant(_WORDS, ir.Undefined)
         with cgutils.for_range(builder, count) as loop:
             codes = _load(builder, data, builder.add(start, builder.mul(loop.index, span)), _BYTES, 1)
-            word = builder.load(builder.gep(asked, [builder.add(first, loop.index)]))
-            single = builder.insert_element(undefined, word, ir.Constant(ir.IntType(32), 0))
-            quad = builder.shuffle_vector(single, undefined, ir.Constant(_WORDS, [0] * WIDTH))
+            quad = _repeat(builder, builder.load(builder.gep(asked, [builder.add(first, loop.index)])))
             builder.store(_add_products(builder, builder.load(sums), codes, quad), sums)
         address = builder.bitcast(builder.gep(into, [place]), _WORDS.as_pointer())
         builder.store(builder.load(sums), address).align = 4
@@ -328,3 +339,20 @@ def dot_products(typing: Any, codes: Any, start: Any, quads: Any, first: Any, co
 
     whole = types.intp
     return types.void(codes, whole, quads, whole, whole, out, whole), generate
+
+
+@generated
+def dot_product(typing: Any, codes: Any, start: Any, quads: Any, first: Any) -> Any:
+    """The dot product of 64 bytes from `start` on, not negative, with the signed ones of 16 words from `first` on."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        stored, start, wanted, first = args
+        data, asked = (_data(context, builder, signature.args[which], args[which]) for which in (0, 2))
+        bytes_, words = (ir.Constant(start.type, count) for count in (4 * WIDTH, WIDTH))
+        _check(context, builder, start, bytes_, _length(context, builder, signature.args[0], stored))
+        _check(context, builder, first, words, _length(context, builder, signature.args[2], wanted))
+        codes, query = _load(builder, data, start, _BYTES, 1), _load(builder, asked, first, _WORDS, 4)
+        sums = _add_products(builder, ir.Constant(_WORDS, [0] * WIDTH), codes, query)
+        return _sum_of_lanes(builder, sums, builder.add)
+
+    return types.int32(codes, types.intp, quads, types.intp), generate

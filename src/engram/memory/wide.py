@@ -20,25 +20,26 @@ from engram.memory.sketch import (
     UNDERFLOW,
     Sketch,
     arrays_of,
-    coarse_distances,
     encode_query,
     has_axes,
     padded,
 )
 from engram.memory.vectors import (
     WIDTH,
+    dot_product,
     dot_products,
     lowest_bit,
     prefetch,
     squared_distance_of_both,
     squared_distance_of_halves,
+    whole_within,
 )
-from engram.memory.vectors import within as not_above
 from engram.typing import Array, Floats, Ints, Whole
 
 TILE = 16384  # entries whose sketches are compared before their keys
 CHUNK = 512  # entries whose upper halves are compared before whole keys
 AHEAD = 16  # keys that are prefetched
+QUADS = AXES // QUAD
 COLUMNS = 64  # number of columns of a tile whose minima are compared first
 ONE, BIT = (0,), np.uint64(1)
 SHARE = 0.75  # of a squared distance that the coarse axes have, about
@@ -57,20 +58,47 @@ def length(query: Floats) -> float:
 
 
 @compiled
-def list_nearest(distances: Ints, wanted: int, out: Ints) -> int:
-    """List the indices of some of the smallest distances in `out`; return how many, at least as are wanted if it can.
+def coarse_distances(
+    codes: Array,
+    norms: Ints,
+    start: Whole,
+    place: Whole,
+    quads: Ints,
+    about: Floats,
+    count: int,
+    out: Ints,
+    minima: Ints,
+    rows: Ints,
+) -> None:
+    """Squared distances between the query's coarse sketch and those of `count` entries, in steps, to `out`.
 
-    They are the minima of the columns of a tile, if possible without the larger half of them.
+    `out` has room for whole sixteens. The smallest of every column of the whole rows goes to `minima`, and to `rows`
+    the first entry of its row. Coarse codes begin at `start`, their norms at `place`.
     """
-    minima = np.empty(COLUMNS, np.int32)
-    rows = np.zeros(COLUMNS, np.int32)
-    minima[:] = distances[:COLUMNS]
-    for start in range(COLUMNS, len(distances) - COLUMNS + 1, COLUMNS):
-        row = distances[start : start + COLUMNS]
+    constant = np.int32(about[0])
+    minima[:] = DONE
+    for first in range(0, count - COLUMNS + 1, COLUMNS):
+        for some in range(first, first + COLUMNS, WIDTH):
+            dot_products(codes, start + some * COARSE, quads, 0, COARSE // QUAD, out, some)
+        row, known = out[first : first + COLUMNS], norms[place + first : place + first + COLUMNS]
         for column in range(COLUMNS):
-            smaller = row[column] < minima[column]
-            minima[column] = row[column] if smaller else minima[column]
-            rows[column] = np.int32(start) if smaller else rows[column]
+            distance = known[column] + constant - 2 * row[column]
+            row[column] = distance
+            smaller = distance < minima[column]
+            minima[column] = distance if smaller else minima[column]
+            rows[column] = np.int32(first) if smaller else rows[column]
+    for first in range(count // COLUMNS * COLUMNS, count, WIDTH):
+        dot_products(codes, start + first * COARSE, quads, 0, COARSE // QUAD, out, first)
+        for lane in range(first, first + WIDTH):
+            out[lane] = norms[place + lane] + constant - 2 * out[lane]
+
+
+@compiled
+def list_nearest(minima: Ints, rows: Ints, wanted: int, out: Ints) -> int:
+    """List the entries of some of the columns' minima in `out`; return how many, at least as are wanted if it can.
+
+    If possible, the larger half of them is left out.
+    """
     limit = np.sort(minima)[min(max(wanted, COLUMNS // 2), COLUMNS - 1)]
     count = 0
     for column in range(COLUMNS):
@@ -101,29 +129,25 @@ def list_within(
     root = (sqrt(bound) + UNDERFLOW) * (1 + SLACK)
     steps = root / about[2] + about[1] * (1 + SLACK)
     within = np.int32(min(steps * steps, 2.0**31 - 2))
-    coarse_factor, coarse_less = least_square(root * sqrt(SHARE), about[1], about[2])
-    fine_factor, fine_less = least_square(root * sqrt(1 - SHARE), about[4], about[5])
-    limit = np.float32(root * root + coarse_less + fine_less)
-    listed, constant, infinite = 0, np.int32(about[3]), np.float32(np.inf)
-    dots, lowest = np.empty(WIDTH, np.int32), np.empty(WIDTH, np.float32)
+    left = 0
     for first in range(0, count, WIDTH):
-        any_near = np.int32(0)
-        for lane in range(WIDTH):
-            any_near += np.int32(near[first + lane] <= within)
-        if any_near == 0:
-            continue
-        dot_products(codes, start + first * FINE, quads, COARSE // QUAD, FINE // QUAD, dots, 0)
-        for lane in range(WIDTH):
-            fine = norms[place + first + lane] + constant - 2 * dots[lane]
-            least = coarse_factor * np.float32(near[first + lane]) + fine_factor * np.float32(fine)
-            lowest[lane] = least if near[first + lane] <= within else infinite
-        bits = not_above(lowest, 0, limit, ONE)
+        bits = whole_within(near, first, within, ONE)
         if count - first < WIDTH:
             bits &= (BIT << np.uint64(count - first)) - BIT
         while bits:
-            out[listed] = first + lowest_bit(bits)
-            listed += 1
+            out[left] = first + lowest_bit(bits)
+            prefetch(codes, start + out[left] * FINE, FINE)
+            left += 1
             bits &= bits - BIT
+    coarse_factor, coarse_less = least_square(root * sqrt(SHARE), about[1], about[2])
+    fine_factor, fine_less = least_square(root * sqrt(1 - SHARE), about[4], about[5])
+    limit, constant = np.float32(root * root + coarse_less + fine_less), np.int32(about[3])
+    listed = 0
+    for i in range(left):
+        entry = out[i]
+        fine = norms[place + entry] + constant - 2 * dot_product(codes, start + entry * FINE, quads, COARSE // QUAD)
+        out[listed] = entry
+        listed += int(coarse_factor * np.float32(near[entry]) + fine_factor * np.float32(fine) <= limit)
     return listed
 
 
@@ -213,6 +237,14 @@ def look_at(
 
 
 @compiled
+def prepare_wide(sketch: Sketch, query: Floats, room: Floats) -> None:
+    """Put the query's sketch into `room`, for the searches of all tables."""
+    _, _, axes = arrays_of(sketch)
+    if has_axes(axes):
+        encode_query(axes, query, room[:QUADS].view(np.int32), room[QUADS:])
+
+
+@compiled
 def search_wide(
     keys: Floats,
     sketch: Sketch,
@@ -220,6 +252,7 @@ def search_wide(
     size: int,
     capacity: int,
     query: Floats,
+    room: Floats,
     distances: Floats,
     slots: Ints,
 ) -> int:
@@ -227,30 +260,34 @@ def search_wide(
     wanted, found = len(slots), 0
     codes, norms, axes = arrays_of(sketch)
     halves = keys.view(np.uint16)
-    norm = length(query)
-    sketched = has_axes(axes)
-    quads, about = np.zeros(AXES // QUAD, np.int32), np.zeros(6, np.float32)
-    room = padded(capacity)
-    coarse, fine = table * room * AXES, table * room * AXES + room * COARSE
-    if sketched:
-        encode_query(axes, query, quads, about)
+    norm, sketched = length(query), has_axes(axes)
+    quads, about = room[:QUADS].view(np.int32), room[QUADS:]
+    whole = padded(capacity)
+    coarse, fine = table * whole * AXES, table * whole * AXES + whole * COARSE
     near = np.empty(padded(min(TILE, size)), np.int32)
     listed = np.empty(min(TILE, size) + 1, np.int32)
+    minima, rows = np.empty(COLUMNS, np.int32), np.empty(COLUMNS, np.int32)
     for first in range(0, size, TILE):
         count = min(TILE, size - first)
         tile, start = near[: padded(count)], table * capacity + first
         if sketched:
-            coarse_distances(codes, norms, coarse + first * COARSE, 2 * table * room + first, quads, about, tile)
-        else:  # the first entries come first
-            tile[:] = np.int32(1)
-            tile[:COLUMNS] = np.int32(0)
+            place = 2 * table * whole + first
+            coarse_distances(codes, norms, coarse + first * COARSE, place, quads, about, count, tile, minima, rows)
+        else:
+            tile[:] = 0
+        few = 0
         if count >= 4 * COLUMNS:
-            few = list_nearest(tile[:count], wanted, listed)
+            if sketched:
+                few = list_nearest(minima, rows, wanted, listed)
+            else:  # the first entries come first
+                few = COLUMNS
+                for i in range(COLUMNS):
+                    listed[i] = i
             for i in range(few):
                 tile[listed[i]] = DONE
             found = look_at(halves, start, first, query, norm, listed[:few], distances, slots, found)
         if sketched and found == wanted:
-            place, bound = 2 * table * room + room + first, np.float64(distances[wanted - 1])
+            place, bound = (2 * table + 1) * whole + first, np.float64(distances[wanted - 1])
             left = list_within(codes, norms, fine + first * FINE, place, quads, about, bound, tile, count, listed)
         else:
             left = 0
