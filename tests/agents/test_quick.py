@@ -1,4 +1,4 @@
-"""A step of MFEC in one compiled call does what the plain way does: same actions, same memory, same bits."""
+"""A step of MFEC or NEC in one compiled call does what the plain way does: same actions, same memory, same bits."""
 
 from copy import deepcopy
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engram import MFEC, Exploration, load
+from engram import MFEC, NEC, Exploration, load
 from engram.encoders.identity import Identity
-from engram.errors import InvalidInputError
+from engram.errors import DivergedError, InvalidInputError
 from engram.exploration.epsilon_greedy import EpsilonGreedy
 from engram.hashing import state_of
 from engram.memory.quick import ROWS
@@ -29,7 +29,7 @@ class AlsoIdentity(Identity):
     """The identity, as an encoder of one's own: it takes the plain way."""
 
 
-def plainly(agent: MFEC) -> MFEC:
+def plainly(agent: Any) -> Any:
     """The same agent, made to take the plain way."""
     agent._desk = None
     return agent
@@ -40,6 +40,9 @@ def assert_same(one: Any, other: Any, where: str = "") -> None:
         assert one.keys() == other.keys(), where
         for name in one:
             assert_same(one[name], other[name], f"{where}/{name}")
+    elif isinstance(one, tuple):
+        for part, same in zip(one, other, strict=True):
+            assert_same(part, same, where)
     elif isinstance(one, np.ndarray):
         assert one.dtype == other.dtype
         np.testing.assert_array_equal(one, other, err_msg=where)
@@ -56,6 +59,40 @@ def test_both_ways_lead_to_the_same_bits(env: str, strategy: str) -> None:
         assert_same(quick.learn(steps).state_dict(), plain.learn(steps).state_dict())
     assert quick._desk is not None
     quick.check_valid()
+
+
+@pytest.mark.parametrize("env", ["CartPole-v1", "Acrobot-v1"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_both_ways_lead_nec_to_the_same_bits(env: str, strategy: str) -> None:
+    settings: dict[str, Any] = {
+        "strategy": strategy,
+        "capacity": 40,
+        "neighbours": 5,
+        "seed": 3,
+        "key_size": 16,
+        **SOON,
+    }
+    settings |= {"learning_start_steps": 100, "learning_rate": 1e-3, "return_steps": 7}
+    quick, plain = NEC(env, **settings), plainly(NEC(env, **settings))
+    for steps in (1, 2, ROWS - 1, ROWS, 700):
+        assert_same(quick.learn(steps).state_dict(), plain.learn(steps).state_dict())
+    assert quick._desk is not None
+    quick.check_valid()
+    assert_same(deepcopy(quick).learn(300).state_dict(), plain.learn(300).state_dict())
+
+
+def test_parts_of_ones_own_take_necs_plain_way() -> None:
+    for parts in ({"encoder": "identity"}, {"key_size": 128}, {"exploration": "boltzmann"}):
+        assert NEC("CartPole-v1", capacity=5, **parts)._desk is None
+
+
+def test_a_network_that_diverged_is_told_in_the_step() -> None:
+    agent = NEC("CartPole-v1", capacity=20, seed=1).learn(20)
+    agent.network.dense.parameters[:] = 1e30
+    before = len(agent.unfinished)
+    with pytest.raises(DivergedError, match="learning_rate"):
+        agent.learn(1)
+    assert len(agent.unfinished) == before
 
 
 @pytest.mark.parametrize("options", [{"ties": "first"}, {"kernel": "mean"}, {"neighbours": 30}, {"capacity": 1}])

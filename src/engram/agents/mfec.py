@@ -98,11 +98,8 @@ class MFEC(Agent):
 
     def _find_desk(self) -> Desk | None:
         """Where one compiled call carries out a step, if all parts are built in and vectors are their own keys."""
-        spaces = self.spaces
-        plain_states = len(spaces.observation_shape) == 1 and spaces.observation_dtype == np.float32
-        plain_parts = type(self.encoder) is Identity and type(self.exploration) is EpsilonGreedy
-        usual = type(self).choose is Agent.choose and not self.config.duplicates
-        return self.memory.desk() if plain_states and plain_parts and usual else None
+        plain = type(self.encoder) is Identity and not self.config.duplicates
+        return self.memory.desk() if plain and self.is_plain() else None
 
     def forget_episode(self) -> None:
         """Drop the unfinished episode."""
@@ -121,8 +118,7 @@ class MFEC(Agent):
         """The same in one compiled call, for ε-greedy exploration."""
         exploration, rng, episode = self.exploration, self.policy_rng, self.unfinished
         assert isinstance(exploration, EpsilonGreedy)
-        epsilon = exploration.final if step > exploration.end_steps else exploration.epsilon(step)
-        if rng.random() < epsilon:
+        if exploration.explores(step, rng):
             desk.act(observation, episode.row, reads=False)
             action = int(rng.integers(self.spaces.actions))
         else:

@@ -17,8 +17,11 @@ from engram.agents.learners.rmsprop import RMSPROP_LIMITS
 from engram.checks import MOST_STEPS
 from engram.envs import EnvLike
 from engram.errors import InvalidInputError
+from engram.exploration.epsilon_greedy import EpsilonGreedy
+from engram.exploration.greedy import greedy
 from engram.hashing import state_of
 from engram.memory import EpisodicMemory
+from engram.memory.quick import UNUSABLE, Desk
 from engram.memory.strategies import Strategy, get_strategy
 from engram.memory.tables import MOST_ENTRIES
 from engram.networks import NETWORKS, Network, default_network
@@ -66,9 +69,11 @@ def n_step_returns(rewards: Doubles, best: Doubles, n: int, discount: float) -> 
 
     Where the episode ends within n steps the sum is the whole return, and the value after the end is 0.
     """
-    whole = np.zeros(len(rewards) + 1)
-    for t in range(len(rewards) - 1, -1, -1):
-        whole[t] = rewards[t] + discount * whole[t + 1]
+    sums, following = [0.0], 0.0
+    for reward in rewards[::-1].tolist():
+        following = reward + discount * following
+        sums.append(following)
+    whole = np.array(sums[::-1])
     returns = whole[:-1].copy()
     if len(rewards) > n:
         returns[:-n] += discount**n * (best[n:] - whole[n:-1])
@@ -136,6 +141,14 @@ class NEC(Agent):
         self.replay_rng = generator(self.seed, "replay")
         self.recall = Recall(self.network, self.memory, spaces, ties=config.ties)
         self.unfinished, self.waiting = self.recall.unfinished, self.recall.waiting
+        self._desk = self._find_desk()
+        if self._desk is not None:
+            self.unfinished.take_notes_from(self._desk)
+
+    def _find_desk(self) -> Desk | None:
+        """Where one compiled call carries out a step, if all parts are built in and the network takes vectors."""
+        plain = type(self.network) is CompiledKeys and self.encoder is None
+        return self.memory.desk(*self.network.way_to_act()) if plain and self.is_plain() else None
 
     def forget_episode(self) -> None:
         """Drop the unfinished episode."""
@@ -144,14 +157,32 @@ class NEC(Agent):
 
     def act(self, observation: Array, step: int) -> int:
         """Choose an action by the exploration; the memory is read at every step, as returns need maxₐ Q."""
-        keys = self.recall.see(observation)  # [1, key_size]
-        view = self.recall.view.at(keys)
-        best = float(view.q_values().max())
-        action = self.choose(step, view)
-        self.unfinished.add(keys[0], state_of(observation), action)
+        if self._desk is not None:
+            action, best = self._act_at_once(self._desk, observation, step)
+        else:
+            keys = self.recall.see(observation)  # [1, key_size]
+            view = self.recall.view.at(keys)
+            best = float(view.q_values().max())
+            action = self.choose(step, view)
+            self.unfinished.add(keys[0], state_of(observation), action)
         self.unfinished.best.append(best)
         self.replay.add(observation, action)
         return action
+
+    def _act_at_once(self, desk: Desk, observation: Array, step: int) -> tuple[int, float]:
+        """An action and maxₐ Q, in one compiled call, for ε-greedy exploration."""
+        exploration, rng, episode = self.exploration, self.policy_rng, self.unfinished
+        assert isinstance(exploration, EpsilonGreedy)
+        action = desk.act(observation, episode.row, reads=True)
+        if action == UNUSABLE:
+            self.network(np.asarray(observation)[None])  # says what is wrong with the network
+        best = float(desk.q.max() if action < 0 else desk.q[action])
+        if exploration.explores(step, rng):
+            action = int(rng.integers(self.spaces.actions))
+        elif action < 0:
+            action = greedy(desk.q, rng, self.config.ties)
+        episode.noted(action)
+        return action, best
 
     def observe(self, reward: float, observation: Array, terminated: bool, truncated: bool) -> None:
         """Keep the reward; at the end of the episode, write what it taught; every few steps, learn."""

@@ -28,9 +28,12 @@ class EpsilonGreedy(Exploration):
         """ε at a step."""
         return linear(step, self.initial, self.final, self.start_steps, self.end_steps)
 
+    def explores(self, step: int, generator: np.random.Generator) -> bool:
+        """Whether the action is to be random."""
+        return generator.random() < (self.final if step > self.end_steps else self.epsilon(step))
+
     def choose(self, step: int, generator: np.random.Generator, view: View) -> int:
         """A uniform action with probability ε, otherwise a greedy one."""
-        epsilon = self.final if step > self.end_steps else self.epsilon(step)
-        if generator.random() < epsilon:
+        if self.explores(step, generator):
             return int(generator.integers(view.actions))
         return view.greedy(generator)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from engram import checks
+from engram.borrowing import borrowed
 from engram.compiling import compiled
 from engram.errors import InvalidInputError
 from engram.memory.description import (
@@ -79,6 +80,7 @@ def merge_batch(
     The number of writes, by which counts fall, is raised at the end only. So no entry expires on the way, and the
     weights are those of the n before the batch.
     """
+    tables, keys = borrowed(tables), borrowed(keys)
     into = np.full(len(keys), -1, np.int64)
     weights = np.empty(len(keys), np.float64)
     distances = np.empty(reading.neighbours, np.float32)

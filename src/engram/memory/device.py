@@ -120,6 +120,7 @@ class DeviceStore(Store):
             found,
             self._keys.view(-1, self.key_size)[entries],
             self.as_keys(self.tables.values[actions[:, None], slots]),
+            distances,
         )
         if touch:
             self.touch(actions, slots, distances, found, rows=1)

@@ -210,14 +210,14 @@ class EpisodicMemory:
         if companions is not None:
             self._tables.companions[actions, slots] = companions
 
-    def desk(self) -> Desk | None:
+    def desk(self, *args: Any) -> Desk | None:
         """Where a training step reads and is noted in one compiled call; None where that cannot be done.
 
-        It needs a memory in main memory with narrow keys and a built-in strategy.
+        It needs a memory in main memory with narrow keys and a built-in strategy. Further arguments are `Desk`'s.
         """
         store = self._store
         built_in = store.compiled is not None and not store.watched
-        return Desk(store) if type(store) is Store and built_in and self.key_size < WIDE else None
+        return Desk(store, *args) if type(store) is Store and built_in and self.key_size < WIDE else None
 
     def entries(self, action: int) -> dict[str, Array]:
         """Copies of one table's entries by name: keys, values, states, and the strategy's numbers."""

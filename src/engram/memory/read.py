@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from engram.borrowing import borrowed
 from engram.compiling import compiled
 from engram.memory.arguments import all_usable
 from engram.memory.keys import get_key
@@ -58,6 +59,7 @@ def read(
     """Read every query in every table; return False without reading if a query cannot be searched."""
     if not all_usable(queries):
         return False
+    keys, sketch, values, queries = borrowed(keys), borrowed(sketch), borrowed(values), borrowed(queries)
     reading = Reading(neighbours, delta, inverse, exact)
     actions, capacity = values.shape
     distances = np.empty(neighbours, np.float32)
@@ -83,6 +85,8 @@ def find_neighbours(
     slots: Ints,  # [B, k]
 ) -> int:
     """The nearest entries of one table for every query; return how many each has."""
+    keys, sketch, queries = borrowed(keys), borrowed(sketch), borrowed(queries)
+    distances, slots = borrowed(distances), borrowed(slots)
     found, room = 0, search_room(queries.shape[1])
     for b in range(len(queries)):
         prepare(sketch, queries[b], room)
@@ -105,6 +109,8 @@ def look_up(
     distances: Floats,  # [B, k]
 ) -> None:
     """The nearest entries of each query in the table of its own action."""
+    keys, sketch, values, queries = borrowed(keys), borrowed(sketch), borrowed(values), borrowed(queries)
+    slots, near_keys, distances = borrowed(slots), borrowed(near_keys), borrowed(distances)
     capacity, room = values.shape[1], search_room(queries.shape[1])
     for b in range(len(queries)):
         action = actions[b]

@@ -17,6 +17,7 @@ from math import sqrt
 
 import numpy as np
 
+from engram.borrowing import borrowed
 from engram.compiling import compiled
 from engram.memory.keys import WIDE, get_key
 from engram.memory.vectors import WIDTH
@@ -113,6 +114,7 @@ def encode(codes: Array, norms: Ints, axes: Floats, table: int, slot: Whole, cap
 @compiled
 def encode_all(codes: Array, norms: Ints, axes: Floats, keys: Floats, size: Longs, capacity: int) -> None:
     """Compute the sketches of all entries."""
+    codes, norms, axes, keys = borrowed(codes), borrowed(norms), borrowed(axes), borrowed(keys)
     key = np.empty(len(axes) - 3, np.float32)
     for table in range(len(size)):
         for slot in range(size[table]):

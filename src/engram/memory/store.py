@@ -28,6 +28,7 @@ class Neighbours(NamedTuple):
     found: Longs  # [B]
     keys: Any  # [B, k, key_size]
     values: Any  # [B, k]
+    distances: Floats  # [B, k], squared
 
 
 class Store:
@@ -184,11 +185,11 @@ class Store:
             np.zeros(len(queries), np.int64),
             np.zeros((len(queries), wanted, self.key_size), np.float32),
             np.zeros((len(queries), wanted), np.float32),
+            np.zeros((len(queries), wanted), np.float32),
         )
-        distances = np.empty((len(queries), wanted), np.float32)
-        look_up(tables.keys, self.sketch, tables.values, tables.size, actions, queries, *near, distances)
+        look_up(tables.keys, self.sketch, tables.values, tables.size, actions, queries, *near)
         if touch:
-            self.touch(actions, near.slots, distances, near.found, rows=1)
+            self.touch(actions, near.slots, near.distances, near.found, rows=1)
         return near
 
     def touch(self, actions: Longs, slots: Ints, distances: Floats, found: Longs, *, rows: int) -> None:

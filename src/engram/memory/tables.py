@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from engram.borrowing import borrowed
 from engram.compiling import compiled
 from engram.memory import hash_index
 from engram.memory.hash_index import buckets_for
@@ -145,6 +146,7 @@ def fill(tables: Tables, table: int, keys: Floats, ordered: bool) -> bool:
 
     Return False, with that left unfinished, if the states were chosen such that building the index would take too long.
     """
+    tables, keys = borrowed(tables), borrowed(keys)
     probes: Whole = 0
     for slot in range(len(keys)):
         put(tables, table, slot, keys[slot])
@@ -184,6 +186,7 @@ def adjust(
     values: Floats,  # [U]
 ) -> None:
     """Give entries new keys and values."""
+    tables, keys = borrowed(tables), borrowed(keys)
     for i in range(len(actions)):
         put(tables, actions[i], slots[i], keys[i])
         tables.values[actions[i], slots[i]] = values[i]

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from engram.borrowing import borrowed
 from engram.compiling import compiled
 from engram.memory.arguments import all_usable
 from engram.memory.description import numbers_of
@@ -38,6 +39,14 @@ def read_and_touch(
     """As `read`, and the strategy is told of every entry that is read: one tick of the clock per query."""
     if not all_usable(queries):
         return False
+    keys, sketch, values, queries = borrowed(keys), borrowed(sketch), borrowed(values), borrowed(queries)
+    ranks, heap, place, columns, own = (
+        borrowed(ranks),
+        borrowed(heap),
+        borrowed(place),
+        borrowed(columns),
+        borrowed(own),
+    )
     reading = Reading(neighbours, delta, inverse, exact)
     actions, capacity = values.shape
     distances = np.empty(neighbours, np.float32)
@@ -67,6 +76,7 @@ def touch_slots(
     rows: int,
 ) -> None:
     """Tell a strategy of entries that were looked up; each query has `rows` rows and is one tick of the clock."""
+    tables, slots, distances = borrowed(tables), borrowed(slots), borrowed(distances)
     for r in range(len(actions)):
         if r % rows == 0:
             tables.clock[0] += 1
@@ -77,6 +87,7 @@ def touch_slots(
 @compiled
 def note_adjusted(strategy: CompiledStrategy, tables: Tables, actions: Longs, slots: Longs) -> None:
     """Tell a strategy of entries that were given new values."""
+    tables = borrowed(tables)
     for i in range(len(actions)):
         value = np.float64(tables.values[actions[i], slots[i]])
         strategy.adjusted(slots[i], value, numbers_of(strategy, tables, actions[i]))

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from engram.borrowing import borrowed
 from engram.compiling import compiled
 from engram.memory.description import (
     count_wanted,
@@ -104,6 +105,7 @@ def write_states(
     reading: Reading,
 ) -> None:
     """Write states to one table, in order of time."""
+    tables, keys, values, states = borrowed(tables), borrowed(keys), borrowed(values), borrowed(states)
     distances = np.empty(reading.neighbours, np.float32)
     slots = np.empty(reading.neighbours, np.int32)
     for t in range(len(keys)):

@@ -15,6 +15,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
+from engram.borrowing import borrowed
 from engram.compiling import compiled
 from engram.errors import InvalidInputError
 from engram.memory.vectors import generated
@@ -65,7 +66,8 @@ def forward(parameters: Floats, widths: Longs, x: Floats, layers: Floats) -> Non
 
     `layers` has the layers one after the other, each [B, outputs].
     """
-    rows, inputs, at, begin = len(x), x, 0, 0
+    parameters, layers, inputs = borrowed(parameters), borrowed(layers), borrowed(x)
+    rows, at, begin = len(x), 0, 0
     for number in range(1, len(widths)):
         before, width = widths[number - 1], widths[number]
         split, stop = at + before * width, begin + rows * width
@@ -89,6 +91,8 @@ def backward(parameters: Floats, widths: Longs, x: Floats, layers: Floats, slope
     `slopes` is as `layers`. On entry its last layer holds the slopes of the loss by what the network gave, and on
     return all layers do. Slopes pass a ReLU where its output is above 0.
     """
+    parameters, x, layers = borrowed(parameters), borrowed(x), borrowed(layers)
+    slopes, gradient = borrowed(slopes), borrowed(gradient)
     rows, end, stop = len(x), len(parameters), len(layers)
     for number in range(len(widths) - 1, 0, -1):
         before, width = widths[number - 1], widths[number]
@@ -130,17 +134,18 @@ def take_step(
         wrong += not abs(gradient[i]) <= STEEPEST
     if wrong:
         return False
+    moved = np.empty_like(parameters)
     for i in range(len(parameters)):
         mean = kept * squares[i] + new * gradient[i] * gradient[i]
         mean = mean if mean > TINY else ZERO  # a denormal, which does not change the root, takes much longer
-        moved = parameters[i] - rate * gradient[i] / np.sqrt(mean + small)
-        wrong += not abs(moved) <= HEAVIEST
+        moved[i] = parameters[i] - rate * gradient[i] / np.sqrt(mean + small)
+        wrong += not abs(moved[i]) <= HEAVIEST
     if wrong:
         return False
     for i in range(len(parameters)):
         mean = kept * squares[i] + new * gradient[i] * gradient[i]
         squares[i] = mean if mean > TINY else ZERO
-        parameters[i] -= rate * gradient[i] / np.sqrt(squares[i] + small)
+        parameters[i] = moved[i]
     return True
 
 

@@ -51,6 +51,15 @@ class Entries:
             column[place] = value
         self._count += 1
 
+    def add_all(self, numbers: Longs, *values: Any) -> None:
+        """Add entries for several observations, with values for each column."""
+        kept = slice(max(0, len(numbers) - self.capacity), None)  # of more than there is room for, the last
+        places = np.arange(self._count, self._count + len(numbers))[kept] % self.capacity
+        self._numbers[places] = numbers[kept]
+        for column, each in zip(self._values, values, strict=True):
+            column[places] = each[kept]
+        self._count += len(numbers)
+
     def draw(self, rng: np.random.Generator, size: int) -> tuple[Longs, list[Array]]:
         """Observation numbers [size] and columns [size] of entries drawn uniformly, with replacement."""
         first = self.first

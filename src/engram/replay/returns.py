@@ -45,8 +45,7 @@ class ReturnReplay:
         if len(returns) != len(actions):
             raise InvalidInputError(f"returns must have one value per step, {len(actions)}, got {len(returns)}")
         first = self._observations.newest + 1 - len(actions)
-        for number, (action, value) in enumerate(zip(actions, returns.tolist(), strict=True), first):
-            self._entries.add(number, action, value)
+        self._entries.add_all(np.arange(first, first + len(actions)), actions, returns)
         self.unfinished = []
 
     def abandon(self) -> None:

@@ -21,6 +21,7 @@ from engram.envs.make import imports_nothing
 from engram.envs.observed import as_array, as_batch
 from engram.errors import DivergedError, EngramError, InvalidInputError, ModelFileError
 from engram.exploration import Exploration, View
+from engram.exploration.epsilon_greedy import EpsilonGreedy
 from engram.exploration.greedy import greedy_by_hash
 from engram.parts import Spaces
 from engram.randomness import generator
@@ -161,6 +162,11 @@ class Agent(ABC):
         action: Any = self.exploration.choose(step, self.policy_rng, view)
         possible = type(action) is int and 0 <= action < view.actions
         return action if possible else check_action(action, view.actions, step)
+
+    def is_plain(self) -> bool:
+        """Whether observations are vectors of float32, and actions are chosen by ε-greedy exploration alone."""
+        vectors = len(self.spaces.observation_shape) == 1 and self.spaces.observation_dtype == np.float32
+        return vectors and type(self.exploration) is EpsilonGreedy and type(self).choose is Agent.choose
 
     def begin_episode(self) -> None:
         """Called before the first step of every training episode."""

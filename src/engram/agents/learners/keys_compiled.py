@@ -7,10 +7,13 @@ import numpy as np
 from engram.agents.learners.front import Front
 from engram.agents.learners.key_settings import KeySettings, checked, learn_entries
 from engram.agents.learners.rmsprop import Averages
+from engram.borrowing import borrowed
 from engram.compiling import compiled
 from engram.memory import EpisodicMemory
+from engram.memory.quick import UNUSABLE, note, read_row, state_of_vector
 from engram.memory.store import Neighbours
-from engram.networks.dense import STEEPEST, Dense, as_rows, backward, take_step
+from engram.memory.strategies.compiled import CompiledStrategy
+from engram.networks.dense import STEEPEST, Dense, as_rows, backward, forward, take_step
 from engram.replay.returns import ReturnBatch
 from engram.typing import Array, Floats, Longs
 from engram.weights import require_finite
@@ -21,6 +24,7 @@ def slope_by_keys(
     keys: Floats,  # [B, d]
     near_keys: Floats,  # [B, k, d]
     near_values: Floats,  # [B, k]
+    distances: Floats,  # [B, k], squared
     found: Longs,  # [B]
     returns: Floats,  # [B]
     delta: float,
@@ -40,11 +44,7 @@ def slope_by_keys(
             continue
         total, whole = 0.0, 0.0
         for i in range(found[row]):
-            distance = np.float32(0)
-            for dim in range(dims):
-                difference = keys[row, dim] - near_keys[row, i, dim]
-                distance += difference * difference
-            weights[i] = 1 / (np.float64(distance) + delta)
+            weights[i] = 1 / (np.float64(distances[row, i]) + delta)
             total += weights[i] * near_values[row, i]
             whole += weights[i]
         q = total / whole
@@ -69,6 +69,7 @@ def learn(
     layers: Floats,  # as the forward pass gave them
     near_keys: Floats,  # [B, k, d]
     near_values: Floats,  # [B, k]
+    distances: Floats,  # [B, k], squared
     found: Longs,  # [B]
     returns: Floats,  # [B]
     delta: float,
@@ -82,13 +83,33 @@ def learn(
     rows, dims = len(x), widths[-1]
     first = len(layers) - rows * dims
     keys, by_keys = layers[first:].reshape(rows, dims), slopes[first:].reshape(rows, dims)
-    slope_by_keys(keys, near_keys, near_values, found, returns, delta, by_keys, near_slopes)
+    slope_by_keys(keys, near_keys, near_values, distances, found, returns, delta, by_keys, near_slopes)
     for slope in near_slopes.flat:
         if not abs(slope) * rows <= STEEPEST:  # an entry may be near to all states
             return False
     gradient = np.empty_like(parameters)
     backward(parameters, widths, x, layers, slopes, gradient)
     return take_step(parameters, squares, gradient, learning_rate, decay, epsilon)
+
+
+@compiled
+def act(
+    strategy: CompiledStrategy,
+    desk: Longs,
+    delta: float,
+    observation: Floats,
+    row: int,
+    reads: bool,
+    parameters: Floats,
+    widths: Longs,
+    layers: Floats,  # room for what the layers give
+) -> int:
+    """As `quick.act`, with the key that the network makes of the observation."""
+    observation, layers = borrowed(observation), borrowed(layers)
+    forward(parameters, widths, observation.reshape(1, len(observation)), layers)
+    if not note(desk, row, layers[len(layers) - widths[-1] :], state_of_vector(observation)):
+        return UNUSABLE
+    return read_row(strategy, desk, delta, row) if reads else 0
 
 
 class CompiledKeys:
@@ -120,6 +141,10 @@ class CompiledKeys:
         """[B, …] → [B, key_size]."""
         return checked(self.dense(as_rows(self.front(observations), self._inputs)))
 
+    def way_to_act(self) -> tuple[Any, tuple[Array, ...], int]:
+        """The kernel that acts by the network's keys, what it needs besides, and the numbers of an observation."""
+        return act, (self.dense.parameters, self.dense.widths, self.dense.room(1)), self._inputs
+
     def learn(self, batch: ReturnBatch, memory: EpisodicMemory) -> None:
         """One step of RMSprop on the mean of (Q(s, a) − R)² over a batch of remembered states."""
         dense, settings = self.dense, self.settings
@@ -137,6 +162,7 @@ class CompiledKeys:
             layers,
             near.keys,
             near.values,
+            near.distances,
             near.found,
             batch.returns,
             *self._numbers,

@@ -22,14 +22,13 @@ class Averages:
     """
 
     def __init__(self, network: Dense) -> None:
-        self.squares = np.zeros_like(network.parameters)
-        self._arrays = network.arrays(self.squares)
+        self.network, self.squares = network, np.zeros_like(network.parameters)
 
     def state_dict(self) -> dict[str, Any]:
         """The averages, by the number of their parameter."""
-        return {str(number): array.copy() for number, array in enumerate(self._arrays)}
+        return {str(number): array.copy() for number, array in enumerate(self.network.arrays(self.squares))}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` gave."""
-        for number, array in enumerate(self._arrays):
+        for number, array in enumerate(self.network.arrays(self.squares)):
             array[...] = check_fit(state[str(number)], array.shape, lowest=0.0, highest=LARGEST)
