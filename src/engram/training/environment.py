@@ -26,7 +26,7 @@ class CheckedEnv:
     """
 
     def __init__(self, env: Env) -> None:
-        self._env = env
+        self._env, self._step = env, env.step
         self._shape, self._dtype = tuple(env.observation_space.shape or ()), np.dtype(env.observation_space.dtype)
         vector = len(self._shape) == 1 and self._dtype in (FLOAT32, FLOAT64)
         self._is_usable: Any = all_usable if vector else is_usable  # the kernel itself, where it takes them as they are
@@ -44,7 +44,7 @@ class CheckedEnv:
     def step(self, action: int, step: int) -> Answer:
         """Take an action; what it led to. With `life_lost` an episode of training ends, but not the game."""
         try:
-            observation, reward, terminated, truncated, info = self._env.step(action)
+            observation, reward, terminated, truncated, info = self._step(action)
             life_lost = info.get("life_lost", False)
         except BaseException as error:
             _blame(error, "step()", STEP, step)

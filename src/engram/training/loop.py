@@ -156,6 +156,7 @@ def play(
     """
     lock = nullcontext() if lock is None else lock
     checked, actions = CheckedEnv(env), spaces.actions
+    act, observe, take_action = agent.act, agent.observe, checked.step
     while state.step < until:
         if state.observation is None:
             state.resetting = True
@@ -167,11 +168,11 @@ def play(
             with lock:
                 if state.length == 0:
                     agent.begin_episode()
-                action = agent.act(state.observation, state.step)
+                action = act(state.observation, state.step)
                 if type(action) is not int or not 0 <= action < actions:
                     action = check_action(action, actions, state.step)
                 state.chosen = action
-        seen, reward, terminated, truncated, life_lost = checked.step(first_action + state.chosen, state.step + 1)
+        seen, reward, terminated, truncated, life_lost = take_action(first_action + state.chosen, state.step + 1)
         end: EpisodeEnd | None = None
         with lock:
             state.take(reward, seen)
@@ -181,7 +182,7 @@ def play(
                 state.end_episode()
                 if terminated or truncated:
                     state.end_game()
-            agent.observe(reward, seen, terminated or life_lost, truncated)
+            observe(reward, seen, terminated or life_lost, truncated)
         if heard:
             if end is not None:
                 yield end
