@@ -169,7 +169,7 @@ def test_observations_of_any_form_are_taken() -> None:
     read_only.flags.writeable = False
     for same in (given, read_only, strided, given.astype(np.float64), given.tolist()):
         assert agent._desk is not None
-        agent._desk.act(same, 3, reads=True)
+        agent._desk.act(same, 3, True)
         np.testing.assert_array_equal(agent._desk.keys[3], given)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -107,25 +107,24 @@ class MFEC(Agent):
 
     def act(self, observation: Array, step: int) -> int:
         """Choose an action by the exploration; the memory is read only if it asks for values."""
-        if self._desk is not None:
-            return self._act_at_once(self._desk, observation, step)
+        desk, episode = self._desk, self.unfinished
+        if desk is None:
+            return self._act_plainly(observation, step)
+        exploration, rng = cast(EpsilonGreedy, self.exploration), self.policy_rng
+        explores = exploration.explores(step, rng)
+        action = desk.act(observation, episode.row, not explores)
+        if explores:
+            action = int(rng.integers(self.spaces.actions))
+        elif action < 0:
+            action = greedy(desk.q, rng, self.config.ties)
+        episode.noted(action)
+        return action
+
+    def _act_plainly(self, observation: Array, step: int) -> int:
+        """The same step by step, which parts of any kind can take."""
         keys = self.recall.see(observation)  # [1, key_size]
         action = self.choose(step, self.recall.view.at(keys))
         self.unfinished.add(keys[0], step if self.config.duplicates else state_of(observation), action)
-        return action
-
-    def _act_at_once(self, desk: Desk, observation: Array, step: int) -> int:
-        """The same in one compiled call, for ε-greedy exploration."""
-        exploration, rng, episode = self.exploration, self.policy_rng, self.unfinished
-        assert isinstance(exploration, EpsilonGreedy)
-        if exploration.explores(step, rng):
-            desk.act(observation, episode.row, reads=False)
-            action = int(rng.integers(self.spaces.actions))
-        else:
-            action = desk.act(observation, episode.row, reads=True)
-            if action < 0:
-                action = greedy(desk.q, rng, self.config.ties)
-        episode.noted(action)
         return action
 
     def observe(self, reward: float, observation: Array, terminated: bool, truncated: bool) -> None:

@@ -1,7 +1,7 @@
 """Neural episodic control (Pritzel et al. 2017): a network learns where to look, a memory what is there."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -157,23 +157,11 @@ class NEC(Agent):
 
     def act(self, observation: Array, step: int) -> int:
         """Choose an action by the exploration; the memory is read at every step, as returns need maxₐ Q."""
-        if self._desk is not None:
-            action, best = self._act_at_once(self._desk, observation, step)
-        else:
-            keys = self.recall.see(observation)  # [1, key_size]
-            view = self.recall.view.at(keys)
-            best = float(view.q_values().max())
-            action = self.choose(step, view)
-            self.unfinished.add(keys[0], state_of(observation), action)
-        self.unfinished.best.append(best)
-        self.replay.add(observation, action)
-        return action
-
-    def _act_at_once(self, desk: Desk, observation: Array, step: int) -> tuple[int, float]:
-        """An action and maxₐ Q, in one compiled call, for ε-greedy exploration."""
-        exploration, rng, episode = self.exploration, self.policy_rng, self.unfinished
-        assert isinstance(exploration, EpsilonGreedy)
-        action = desk.act(observation, episode.row, reads=True)
+        desk, episode = self._desk, self.unfinished
+        if desk is None:
+            return self._act_plainly(observation, step)
+        exploration, rng = cast(EpsilonGreedy, self.exploration), self.policy_rng
+        action = desk.act(observation, episode.row, True)
         if action == UNUSABLE:
             self.network(np.asarray(observation)[None])  # says what is wrong with the network
         best = float(desk.q.max() if action < 0 else desk.q[action])
@@ -182,7 +170,20 @@ class NEC(Agent):
         elif action < 0:
             action = greedy(desk.q, rng, self.config.ties)
         episode.noted(action)
-        return action, best
+        episode.best.append(best)
+        self.replay.add(observation, action)
+        return action
+
+    def _act_plainly(self, observation: Array, step: int) -> int:
+        """The same step by step, which parts of any kind can take."""
+        keys = self.recall.see(observation)  # [1, key_size]
+        view = self.recall.view.at(keys)
+        best = float(view.q_values().max())
+        action = self.choose(step, view)
+        self.unfinished.add(keys[0], state_of(observation), action)
+        self.unfinished.best.append(best)
+        self.replay.add(observation, action)
+        return action
 
     def observe(self, reward: float, observation: Array, terminated: bool, truncated: bool) -> None:
         """Keep the reward; at the end of the episode, write what it taught; every few steps, learn."""

@@ -133,7 +133,7 @@ class Desk:
     def __init__(
         self, store: Store, kernel: Callable[..., Any] = act, more: tuple[Array, ...] = (), inputs: int | None = None
     ) -> None:
-        self.store, self.inputs = store, store.key_size if inputs is None else inputs
+        self.store, self._shape = store, (store.key_size if inputs is None else inputs,)
         actions = len(store.tables.size)
         self.keys = np.zeros((ROWS, store.key_size), np.float32)
         self.states, self.q = np.zeros(ROWS, np.uint64), np.zeros(actions, np.float32)
@@ -173,7 +173,7 @@ class Desk:
         found: int = self._entry(*args)
         return found
 
-    def act(self, observation: Array, row: int, *, reads: bool) -> int:
+    def act(self, observation: Array, row: int, reads: bool) -> int:
         """Note an observation in a row of the block and, if it is to be read, return the best action.
 
         Where several are best, their number is returned, below 0. An observation that cannot be searched is refused;
@@ -183,9 +183,9 @@ class Desk:
             self._lay_out()
         if type(observation) is not np.ndarray or observation.dtype is not FLOAT or not observation.flags.carray:
             observation = as_floats("observation", observation)
-        if observation.shape != (self.inputs,):
+        if observation.shape != self._shape:
             observation = observation.reshape(-1)
-            check_shape("observation", observation, (self.inputs,), "as the environment's have numbers")
+            check_shape("observation", observation, self._shape, "as the environment's have numbers")
         found: int = self._entry(self.store.compiled, self._desk, self._delta, observation, row, reads, *self._more)
         if found == UNUSABLE and not all_usable(observation[None]):
             refuse_keys(observation)

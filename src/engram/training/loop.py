@@ -40,7 +40,7 @@ class Learner(Protocol):
 COUNTERS = ("step", "game", "episode", "total", "length")
 
 
-@dataclass
+@dataclass(slots=True)
 class LoopState:
     """All that the loop must remember."""
 
@@ -117,14 +117,6 @@ class LoopState:
         self.end_episode()
         self.observation, self.actions, self.chosen = None, [], None
 
-    def take(self, reward: float, observation: Array) -> None:
-        """Note what followed the chosen action."""
-        assert self.chosen is not None
-        action, self.chosen = self.chosen, None  # first of all: while there is one, everything else is as it was
-        self.actions.append(action)
-        self.step, self.length = self.step + 1, self.length + 1
-        self.total, self.observation = self.total + reward, observation
-
 
 def check_action(action: Any, actions: int, step: int) -> int:
     """An action as an int; raise InvalidInputError if the environment has no such action."""
@@ -175,7 +167,10 @@ def play(
         seen, reward, terminated, truncated, life_lost = take_action(first_action + state.chosen, state.step + 1)
         end: EpisodeEnd | None = None
         with lock:
-            state.take(reward, seen)
+            action, state.chosen = state.chosen, None  # first: while there is one, everything else is as it was
+            state.actions.append(action)
+            state.step, state.length = state.step + 1, state.length + 1
+            state.total, state.observation = state.total + reward, seen
             if terminated or truncated or life_lost:
                 end = EpisodeEnd(state.step, state.episode, state.total, state.length)
                 state.episode += 1
