@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import engram.compiling
-from engram.compiling import PACKAGE, cache_folder, own_folder, source_digest
+from engram.compiling import PACKAGE, _files_of, _units_for, cache_folder, own_folder, source_digest
 
 WRITE = """
 import numpy as np, numba
@@ -36,13 +36,33 @@ def installed(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_kernel_is_kept_and_compiled_again_when_any_source_changes(installed: Path) -> None:
+def test_a_kernel_is_kept_and_compiled_again_when_a_source_changes_that_it_may_depend_on(installed: Path) -> None:
     bucket, hits = run(WRITE, installed)
     assert hits == "0"
     assert run(WRITE, installed) == [bucket, "1"]
-    changed = installed / "engram" / "checks.py"
-    changed.write_text(changed.read_text() + "# a change elsewhere\n")
-    assert run(WRITE, installed) == [bucket, "0"]
+    for place, kept in (("checks.py", "0"), ("memory/strategies/lru.py", "0"), ("training/loop.py", "1")):
+        changed = installed / "engram" / place
+        changed.write_text(changed.read_text() + "# a change elsewhere\n")
+        assert run(WRITE, installed) == [bucket, kept]
+
+
+def test_every_kernel_depends_on_the_kernels_that_it_calls() -> None:
+    """What a kernel's module imports of Engram, and what that imports, was found by Python too."""
+    for name in ("memory.read", "memory.write", "agents.learners.keys_compiled", "encoders.dct"):
+        file = PACKAGE / f"{name.replace('.', '/')}.py"
+        imported = run(
+            f"import sys, engram.{name}; print(*(m for m in sys.modules if m.startswith('engram.')))", PACKAGE.parent
+        )
+        covered = {source for unit in _units_for(file, PACKAGE) for source in _files_of(unit)}
+        kernels = {place for module in imported if "@compiled" in (place := module_file(module)).read_text()}
+        needed = {place for place in kernels if place.parts[-2] in ("memory", "strategies")}
+        assert needed <= covered
+
+
+def module_file(module: str) -> Path:
+    """The file of a module of Engram."""
+    place = PACKAGE.joinpath(*module.split(".")[1:])
+    return place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
 
 
 def test_kernels_follow_numbas_own_setting(installed: Path, tmp_path: Path) -> None:

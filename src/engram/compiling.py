@@ -4,12 +4,14 @@ Without fast-math every kernel is plain IEEE arithmetic in the order in which it
 on the batch it is part of nor on the width of the machine's vectors.
 
 Compiled kernels are kept on disk by numba's own cache, with two differences, neither of which changes numba's
-configuration for anyone else. A kernel counts as stale when *any* source of Engram has changed, because numba itself
-looks only at the file of a kernel and not at the files of the kernels that it calls. And kernels are only ever loaded
-from a folder that belongs to the current user and that nobody else can write to: they are machine code.
+configuration for anyone else. A kernel counts as stale when a source of Engram has changed that it may depend on: one
+of its own folder, or of a folder that is imported from there, and so on. numba itself looks only at the file of a
+kernel and not at the files of the kernels that it calls. And kernels are only ever loaded from a folder that belongs to
+the current user and that nobody else can write to: they are machine code.
 """
 
 import os
+import re
 from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
@@ -22,7 +24,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache,
 F = TypeVar("F", bound=Callable[..., Any])
 settings: Any = numba.config
 PACKAGE = Path(__file__).parent
-WITHOUT_KERNELS = ("lab", "paper", "commands")  # folders whose sources no kernel depends on
+IMPORT = re.compile(r"^\s*(?:from\s+engram([.\w]*)\s+import\s+(\([^)]*\)|.*)|import\s+engram([.\w]*))", re.MULTILINE)
 
 
 def compiled(function: F) -> F:
@@ -76,15 +78,57 @@ def is_users_own(folder: Path) -> bool:
     return status.st_uid == os.geteuid() and not status.st_mode & 0o022 and os.access(folder, os.W_OK)
 
 
-@cache
 def source_digest(package: Path = PACKAGE) -> str:
-    """A digest of all sources on which kernels may depend."""
+    """A digest of all sources."""
+    return _digest_of(package, tuple(sorted(package.rglob("*.py"))))
+
+
+def digest_for(file: Path, package: Path = PACKAGE) -> str:
+    """A digest of all sources on which the kernels of a file may depend."""
+    return _digest_of(package, tuple(sorted(file for unit in _units_for(file, package) for file in _files_of(unit))))
+
+
+@cache
+def _digest_of(package: Path, files: tuple[Path, ...]) -> str:
     digest = sha256()
-    for path in sorted(package.rglob("*.py")):
-        place = path.relative_to(package)
-        if place.parts[0] not in WITHOUT_KERNELS:
-            digest.update(f"{place}\n".encode() + path.read_bytes())
+    for file in files:
+        digest.update(f"{file.relative_to(package)}\n".encode() + file.read_bytes())
     return digest.hexdigest()
+
+
+def _unit_of(file: Path, package: Path) -> Path:
+    """The folder of a file, or the file itself if it lies in none of the package's folders."""
+    return file if file.parent == package else file.parent
+
+
+def _files_of(unit: Path) -> list[Path]:
+    return sorted(unit.glob("*.py")) if unit.is_dir() else [unit]
+
+
+def _units_for(file: Path, package: Path) -> set[Path]:
+    """The unit of a file and all that are imported from there, directly or not."""
+    waiting, found = [_unit_of(file, package)], set[Path]()
+    while waiting:
+        unit = waiting.pop()
+        if unit not in found:
+            found.add(unit)
+            waiting += _imported_by(unit, package)
+    return found
+
+
+@cache
+def _imported_by(unit: Path, package: Path) -> frozenset[Path]:
+    """The units that the files of a unit import."""
+    found = set[Path]()
+    for file in _files_of(unit):
+        for module, names, plain in IMPORT.findall(file.read_text()):
+            wanted = [f"{module}.{name}" for name in re.findall(r"\w+", names)] if names else []
+            for dotted in (module or plain, *wanted):
+                place = package.joinpath(*dotted.split(".")[1:])
+                for source in (place.with_suffix(".py"), place / "__init__.py"):
+                    if place != package and source.exists():
+                        found.add(_unit_of(source, package))
+    return frozenset(found)
 
 
 class KernelLocator(_CacheLocator):
@@ -92,7 +136,7 @@ class KernelLocator(_CacheLocator):
 
     def __init__(self, function: Any, file: str) -> None:
         self._line = function.__code__.co_firstlineno
-        self._folder = kernel_folder(Path(file))
+        self._file, self._folder = Path(file), kernel_folder(Path(file))
 
     def get_cache_path(self) -> str:
         """The folder of the kernel's files."""
@@ -100,7 +144,7 @@ class KernelLocator(_CacheLocator):
 
     def get_source_stamp(self) -> str:
         """What must be equal for a kept kernel to be used."""
-        return source_digest()
+        return digest_for(self._file)
 
     def get_disambiguator(self) -> str:
         """What tells functions of one name apart, and kernels with bounds checks from those without."""

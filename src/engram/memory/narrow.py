@@ -6,7 +6,7 @@ from engram.compiling import compiled
 from engram.memory.keys import LANES, lanes
 from engram.memory.nearest import insert
 from engram.memory.vectors import WIDTH, add_squares, below, column_minima, count_bits, lowest_bit, within
-from engram.typing import Floats, Ints, Whole
+from engram.typing import Floats, Ints, Longs, Whole
 
 COLUMNS = 16  # number of columns of a block whose minima give a first bound
 STRIDE = 32  # dimensions between two checks whether entries can still be neighbours
@@ -121,33 +121,71 @@ def find_within(
 
 
 @compiled
+def search_block(
+    keys: Floats,
+    table: int,
+    first: int,
+    size: int,
+    capacity: int,
+    query: Floats,
+    room: Floats,
+    found: int,
+    distances: Floats,
+    slots: Ints,
+) -> int:
+    """Search the block that begins with slot `first`; return how many of the nearest are in the list then."""
+    wanted, dims, step = len(slots), len(query), lanes(len(query))
+    bound = distances[wanted - 1] if found == wanted else np.float32(np.inf)
+    near, some = room[:step], room[step : step + LANES]
+    places, minima = room[step + LANES : step + 2 * LANES].view(np.int32), room[step + 2 * LANES :]
+    width = min(step, capacity - first)
+    start, used = (table * capacity + first) * dims, min(width, size - first)
+    if first == 0 and wanted <= COLUMNS and used >= 4 * COLUMNS:
+        for group in range(0, used, LANES):
+            add_distances(keys, start + group, width, query, bound, near, group)
+        bound = first_bound(near, used, wanted, minima)
+        return find_within(near, used, bound, some, places, distances, slots)
+    for group in range(0, used, LANES):
+        if not add_distances(keys, start + group, width, query, bound, near, group):
+            continue
+        bits = lanes_within(near, group, used, bound)
+        while bits:
+            lane = lowest_bit(bits)
+            bits &= bits - BIT
+            found = insert(distances, slots, found, near[group + lane], first + group + lane)
+            if found == wanted:
+                bound = distances[wanted - 1]
+    return found
+
+
+@compiled
 def search_narrow(
     keys: Floats, table: int, size: int, capacity: int, query: Floats, room: Floats, distances: Floats, slots: Ints
 ) -> int:
     """`search_table` for narrow keys."""
-    wanted, dims, found = len(slots), len(query), 0
-    step = lanes(dims)
-    bound = np.float32(np.inf)
-    near, some = room[:step], room[step : step + LANES]
-    places, minima = room[step + LANES : step + 2 * LANES].view(np.int32), room[step + 2 * LANES :]
-    for first in range(0, size, step):
-        width = min(step, capacity - first)
-        start, used = (table * capacity + first) * dims, min(width, size - first)
-        if first == 0 and wanted <= COLUMNS and used >= 4 * COLUMNS:
-            for group in range(0, used, LANES):
-                add_distances(keys, start + group, width, query, bound, near, group)
-            bound = first_bound(near, used, wanted, minima)
-            found = find_within(near, used, bound, some, places, distances, slots)
-            bound = distances[wanted - 1]
-            continue
-        for group in range(0, used, LANES):
-            if not add_distances(keys, start + group, width, query, bound, near, group):
-                continue
-            bits = lanes_within(near, group, used, bound)
-            while bits:
-                lane = lowest_bit(bits)
-                bits &= bits - BIT
-                found = insert(distances, slots, found, near[group + lane], first + group + lane)
-                if found == wanted:
-                    bound = distances[wanted - 1]
+    found = 0
+    for first in range(0, size, lanes(len(query))):
+        found = search_block(keys, table, first, size, capacity, query, room, found, distances, slots)
     return found
+
+
+@compiled
+def search_narrow_for_all(
+    keys: Floats,
+    table: int,
+    size: int,
+    capacity: int,
+    queries: Floats,  # [B, dims]
+    rows: Longs,  # of the queries to search for
+    room: Floats,
+    distances: Floats,  # [B, k]
+    slots: Ints,  # [B, k]
+    found: Longs,  # [B]
+) -> None:
+    """`search_narrow` for several queries, block by block, so that a block comes into the cache once for all."""
+    found[rows] = 0
+    for first in range(0, size, lanes(queries.shape[1])):
+        for b in rows:
+            found[b] = search_block(
+                keys, table, first, size, capacity, queries[b], room, found[b], distances[b], slots[b]
+            )

@@ -7,10 +7,12 @@ import numpy as np
 from engram.borrowing import borrowed
 from engram.compiling import compiled
 from engram.memory.arguments import all_usable
-from engram.memory.keys import get_key
-from engram.memory.search import prepare, search_room, search_table
+from engram.memory.keys import WIDE, get_key
+from engram.memory.search import prepare, search_for_all, search_room, search_table
 from engram.memory.sketch import Sketch
 from engram.typing import Floats, Ints, Longs
+
+TOGETHER = 256  # queries for which a table of narrow keys is read once
 
 
 class Reading(NamedTuple):
@@ -62,14 +64,26 @@ def read(
     keys, sketch, values, queries = borrowed(keys), borrowed(sketch), borrowed(values), borrowed(queries)
     reading = Reading(neighbours, delta, inverse, exact)
     actions, capacity = values.shape
-    distances = np.empty(neighbours, np.float32)
-    slots = np.empty(neighbours, np.int32)
     room = search_room(queries.shape[1])
-    for b in range(len(queries)):
-        prepare(sketch, queries[b], room)
+    if len(queries) > 1 and queries.shape[1] < WIDE:
+        count = min(len(queries), TOGETHER)
+        found = np.empty(count, np.int64)
+        distances, slots = np.empty((count, neighbours), np.float32), np.empty((count, neighbours), np.int32)
+        for first in range(0, len(queries), TOGETHER):
+            some = queries[first : first + TOGETHER]
+            rows = np.arange(len(some))
+            for action in range(actions):
+                search_for_all(keys, sketch, action, size[action], capacity, some, rows, room, distances, slots, found)
+                for b in rows:
+                    q = weighted_mean(values[action], distances[b], slots[b], found[b], reading)
+                    out[first + b, action] = q
+        return True
+    near, nearest = np.empty(neighbours, np.float32), np.empty(neighbours, np.int32)
+    for row in range(len(queries)):
+        prepare(sketch, queries[row], room)
         for action in range(actions):
-            found = search_table(keys, sketch, action, size[action], capacity, queries[b], room, distances, slots)
-            out[b, action] = weighted_mean(values[action], distances, slots, found, reading)
+            listed = search_table(keys, sketch, action, size[action], capacity, queries[row], room, near, nearest)
+            out[row, action] = weighted_mean(values[action], near, nearest, listed, reading)
     return True
 
 
@@ -87,11 +101,10 @@ def find_neighbours(
     """The nearest entries of one table for every query; return how many each has."""
     keys, sketch, queries = borrowed(keys), borrowed(sketch), borrowed(queries)
     distances, slots = borrowed(distances), borrowed(slots)
-    found, room = 0, search_room(queries.shape[1])
-    for b in range(len(queries)):
-        prepare(sketch, queries[b], room)
-        found = search_table(keys, sketch, table, size, capacity, queries[b], room, distances[b], slots[b])
-    return found
+    room, found = search_room(queries.shape[1]), np.zeros(len(queries), np.int64)
+    rows = np.arange(len(queries))
+    search_for_all(keys, sketch, table, size, capacity, queries, rows, room, distances, slots, found)
+    return found[0] if len(found) else 0
 
 
 @compiled
@@ -112,13 +125,13 @@ def look_up(
     keys, sketch, values, queries = borrowed(keys), borrowed(sketch), borrowed(values), borrowed(queries)
     slots, near_keys, distances = borrowed(slots), borrowed(near_keys), borrowed(distances)
     capacity, room = values.shape[1], search_room(queries.shape[1])
-    for b in range(len(queries)):
-        action = actions[b]
-        prepare(sketch, queries[b], room)
-        found[b] = search_table(keys, sketch, action, size[action], capacity, queries[b], room, distances[b], slots[b])
-        for i in range(found[b]):
-            near_values[b, i] = values[action, slots[b, i]]
-            get_key(keys, action, slots[b, i], capacity, near_keys[b, i])
+    for action in range(len(size)):
+        rows = np.flatnonzero(actions == action)
+        search_for_all(keys, sketch, action, size[action], capacity, queries, rows, room, distances, slots, found)
+        for b in rows:
+            for i in range(found[b]):
+                near_values[b, i] = values[action, slots[b, i]]
+                get_key(keys, action, slots[b, i], capacity, near_keys[b, i])
 
 
 @compiled

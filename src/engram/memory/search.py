@@ -4,10 +4,10 @@ import numpy as np
 
 from engram.compiling import compiled
 from engram.memory.keys import WIDE
-from engram.memory.narrow import narrow_room, search_narrow
+from engram.memory.narrow import narrow_room, search_narrow, search_narrow_for_all
 from engram.memory.sketch import ROOM, Sketch
 from engram.memory.wide import prepare_wide, search_wide
-from engram.typing import Floats, Ints
+from engram.typing import Floats, Ints, Longs
 
 
 @compiled
@@ -43,3 +43,26 @@ def search_table(
     if len(query) >= WIDE:
         return search_wide(keys, sketch, table, size, capacity, query, room, distances, slots)
     return search_narrow(keys, table, size, capacity, query, room, distances, slots)
+
+
+@compiled
+def search_for_all(
+    keys: Floats,
+    sketch: Sketch,
+    table: int,
+    size: int,
+    capacity: int,
+    queries: Floats,  # [B, dims]
+    rows: Longs,  # of the queries to search for
+    room: Floats,
+    distances: Floats,  # [B, k]
+    slots: Ints,  # [B, k]
+    found: Longs,  # [B]
+) -> None:
+    """`search_table` for several queries; they need not have been prepared."""
+    if queries.shape[1] < WIDE:
+        search_narrow_for_all(keys, table, size, capacity, queries, rows, room, distances, slots, found)
+        return
+    for b in rows:
+        prepare(sketch, queries[b], room)
+        found[b] = search_wide(keys, sketch, table, size, capacity, queries[b], room, distances[b], slots[b])
