@@ -15,7 +15,7 @@ from engram.memory.sketch import has_axes, is_sketched
 from engram.memory.wide import TILE
 from engram.typing import Floats, Longs
 
-DIMS = [WIDE, 100, 128]
+DIMS = [WIDE // 2, 70, WIDE, 128]
 KINDS = [
     "few directions",
     "normal",
@@ -91,7 +91,7 @@ def test_neighbours_are_those_of_a_scan(kind: str, dims: int, neighbours: int) -
     capacity = 64 * dims + 37
     assert is_sketched(capacity, dims)
     memory = EpisodicMemory(actions=2, key_size=dims, capacity=capacity, neighbours=neighbours)
-    tables = [make_keys(kind, capacity, dims, rng), make_keys(kind, 4321, dims, rng)]
+    tables = [make_keys(kind, capacity, dims, rng), make_keys(kind, capacity - 500, dims, rng)]
     for action, keys in enumerate(tables):
         memory.write(action, keys, np.arange(len(keys)), states=np.arange(len(keys)))
         np.testing.assert_array_equal(memory.entries(action)["keys"], keys)

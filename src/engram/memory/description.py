@@ -113,7 +113,7 @@ def _find_nearest(
         sketch, size = (tables.codes, tables.norms, tables.axes), tables.size[table]
         capacity = tables.values.shape[1]
         room = search_room(len(key))
-        prepare(sketch, key, room)
+        prepare(sketch, capacity, key, room)
         found = search_table(tables.keys, sketch, table, size, capacity, key, room, distances[:wanted], slots[:wanted])
         if found < min(wanted, size):
             raise RefusedError("the search found fewer entries than there are; memory.check_valid() says what is wrong")

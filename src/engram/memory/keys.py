@@ -6,9 +6,10 @@ Narrow keys lie in blocks of `lanes(dims)` entries, and within a block dimension
 
 so that one vector instruction serves neighbouring entries, and no distance needs a sum across lanes.
 
-Wide keys, of `WIDE` dimensions or more, lie one after the other, but cut in two: first the upper 16 bits of every
-number of every key, rounded, then the lower ones. The upper half is the number to eight binary digits, so that half
-the bytes are enough to rule out most keys; the lower half is added to it to give the number itself.
+Wide keys lie one after the other, but cut in two: first the upper 16 bits of every number of every key, rounded, then
+the lower ones. The upper half is the number to eight binary digits, so that half the bytes are enough to rule out most
+keys; the lower half is added to it to give the number itself. Keys are wide if they have `WIDE` dimensions or more, or
+half as many in tables so large that sketches pay.
 """
 
 import numpy as np
@@ -17,10 +18,17 @@ from engram.compiling import compiled
 from engram.typing import Array, Floats, Whole
 
 WIDE = 96  # dimensions
+LARGE = 64  # entries for each dimension: beside so large a table, the axes of sketches take little space
 BLOCK = 4096  # numbers per block, about: half of what the first-level cache holds
 LANES = 64  # entries per block at least
 HALF = 16  # bits
 MIDDLE = 1 << (HALF - 1)
+
+
+@compiled
+def is_wide(dims: int, capacity: int) -> bool:
+    """Whether keys of so many dimensions lie one after the other."""
+    return bool(dims >= WIDE or (2 * dims >= WIDE and capacity >= LARGE * dims))
 
 
 @compiled
@@ -62,7 +70,7 @@ def place_in_blocks(table: int, slot: Whole, capacity: int, dims: int) -> tuple[
 def get_key(keys: Floats, table: int, slot: Whole, capacity: int, out: Floats) -> None:
     """Copy one entry's key."""
     dims = len(out)
-    if dims >= WIDE:
+    if is_wide(dims, capacity):
         join(keys.view(np.uint16), (table * capacity + slot) * dims, out)
         return
     start, apart = place_in_blocks(table, slot, capacity, dims)
@@ -81,7 +89,7 @@ def get_keys(keys: Floats, table: int, first: int, capacity: int, out: Floats) -
 def put_key(keys: Floats, table: int, slot: Whole, capacity: int, key: Floats) -> None:
     """Store one entry's key."""
     dims = len(key)
-    if dims >= WIDE:
+    if is_wide(dims, capacity):
         cut(key, keys.view(np.uint16), (table * capacity + slot) * dims)
         return
     start, apart = place_in_blocks(table, slot, capacity, dims)

@@ -23,7 +23,7 @@ from engram.memory.arguments import (
     refuse_keys,
 )
 from engram.memory.batch import check_merging
-from engram.memory.keys import WIDE
+from engram.memory.keys import is_wide
 from engram.memory.quick import Desk
 from engram.memory.read import Reading
 from engram.memory.saving import load_store, save_in_pieces, save_store
@@ -217,7 +217,8 @@ class EpisodicMemory:
         """
         store = self._store
         built_in = store.compiled is not None and not store.watched
-        return Desk(store, *args) if type(store) is Store and built_in and self.key_size < WIDE else None
+        narrow = not is_wide(self.key_size, self.capacity)
+        return Desk(store, *args) if type(store) is Store and built_in and narrow else None
 
     def entries(self, action: int) -> dict[str, Array]:
         """Copies of one table's entries by name: keys, values, states, and the strategy's numbers."""

@@ -49,9 +49,9 @@ def add_distances(
 
 
 @compiled
-def narrow_room(dims: int) -> Floats:
-    """Scratch space for searches among keys of so many dimensions."""
-    return np.empty(lanes(dims) + 2 * LANES + COLUMNS, np.float32)
+def narrow_size(dims: int) -> int:
+    """The size of the scratch space for searches among keys of so many dimensions."""
+    return lanes(dims) + 2 * LANES + COLUMNS
 
 
 @compiled

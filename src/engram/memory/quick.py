@@ -16,7 +16,7 @@ from numba.core import types
 from engram.borrowing import borrowed
 from engram.compiling import compiled
 from engram.memory.arguments import FLOAT, KEY_LIMIT, all_usable, as_floats, check_shape, refuse_keys
-from engram.memory.narrow import narrow_room, search_narrow
+from engram.memory.narrow import narrow_size, search_narrow
 from engram.memory.read import Reading, weighted_mean
 from engram.memory.store import Store
 from engram.memory.strategies.base import Touch
@@ -138,7 +138,7 @@ class Desk:
         self.keys = np.zeros((ROWS, store.key_size), np.float32)
         self.states, self.q = np.zeros(ROWS, np.uint64), np.zeros(actions, np.float32)
         self._found = np.zeros(store.reading.neighbours, np.float32), np.zeros(store.reading.neighbours, np.int32)
-        self._room = narrow_room(store.key_size)
+        self._room = np.empty(narrow_size(store.key_size), np.float32)
         self._kernel, self._more = Kernel(kernel), more
         self._lay_out()
 

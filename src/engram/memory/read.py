@@ -7,7 +7,7 @@ import numpy as np
 from engram.borrowing import borrowed
 from engram.compiling import compiled
 from engram.memory.arguments import all_usable
-from engram.memory.keys import WIDE, get_key
+from engram.memory.keys import get_key, is_wide
 from engram.memory.search import prepare, search_for_all, search_room, search_table
 from engram.memory.sketch import Sketch
 from engram.typing import Floats, Ints, Longs
@@ -65,7 +65,7 @@ def read(
     reading = Reading(neighbours, delta, inverse, exact)
     actions, capacity = values.shape
     room = search_room(queries.shape[1])
-    if len(queries) > 1 and queries.shape[1] < WIDE:
+    if len(queries) > 1 and not is_wide(queries.shape[1], capacity):
         count = min(len(queries), TOGETHER)
         found = np.empty(count, np.int64)
         distances, slots = np.empty((count, neighbours), np.float32), np.empty((count, neighbours), np.int32)
@@ -80,7 +80,7 @@ def read(
         return True
     near, nearest = np.empty(neighbours, np.float32), np.empty(neighbours, np.int32)
     for row in range(len(queries)):
-        prepare(sketch, queries[row], room)
+        prepare(sketch, capacity, queries[row], room)
         for action in range(actions):
             listed = search_table(keys, sketch, action, size[action], capacity, queries[row], room, near, nearest)
             out[row, action] = weighted_mean(values[action], near, nearest, listed, reading)

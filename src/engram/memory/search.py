@@ -3,8 +3,8 @@
 import numpy as np
 
 from engram.compiling import compiled
-from engram.memory.keys import WIDE
-from engram.memory.narrow import narrow_room, search_narrow, search_narrow_for_all
+from engram.memory.keys import is_wide
+from engram.memory.narrow import narrow_size, search_narrow, search_narrow_for_all
 from engram.memory.sketch import ROOM, Sketch
 from engram.memory.wide import prepare_wide, search_wide
 from engram.typing import Floats, Ints, Longs
@@ -13,13 +13,13 @@ from engram.typing import Floats, Ints, Longs
 @compiled
 def search_room(dims: int) -> Floats:
     """Scratch space for searches among keys of so many dimensions."""
-    return np.empty(ROOM, np.float32) if dims >= WIDE else narrow_room(dims)
+    return np.empty(max(ROOM, narrow_size(dims)), np.float32)
 
 
 @compiled
-def prepare(sketch: Sketch, query: Floats, room: Floats) -> None:
+def prepare(sketch: Sketch, capacity: int, query: Floats, room: Floats) -> None:
     """Compute once what the searches of all tables need of a query; it goes to `room`, see `search_room`."""
-    if len(query) >= WIDE:
+    if is_wide(len(query), capacity):
         prepare_wide(sketch, query, room)
 
 
@@ -40,7 +40,7 @@ def search_table(
     `distances` and `slots` have room for as many as are wanted. `sketch` may be None where keys have none. `room` is
     scratch space for which the query was prepared.
     """
-    if len(query) >= WIDE:
+    if is_wide(len(query), capacity):
         return search_wide(keys, sketch, table, size, capacity, query, room, distances, slots)
     return search_narrow(keys, table, size, capacity, query, room, distances, slots)
 
@@ -60,9 +60,9 @@ def search_for_all(
     found: Longs,  # [B]
 ) -> None:
     """`search_table` for several queries; they need not have been prepared."""
-    if queries.shape[1] < WIDE:
+    if not is_wide(queries.shape[1], capacity):
         search_narrow_for_all(keys, table, size, capacity, queries, rows, room, distances, slots, found)
         return
     for b in rows:
-        prepare(sketch, queries[b], room)
+        prepare(sketch, capacity, queries[b], room)
         found[b] = search_wide(keys, sketch, table, size, capacity, queries[b], room, distances[b], slots[b])

@@ -19,7 +19,7 @@ import numpy as np
 
 from engram.borrowing import borrowed
 from engram.compiling import compiled
-from engram.memory.keys import WIDE, get_key
+from engram.memory.keys import LARGE, get_key, is_wide
 from engram.memory.vectors import WIDTH
 from engram.typing import Array, Floats, Ints, Longs, Whole
 
@@ -32,7 +32,8 @@ LARGEST = 127.0  # coordinates are clipped to this, which brings no two keys fur
 SPREAD = 3.0  # standard deviations along the axes of each kind that the codes span
 FINEST = 1 / 64  # smallest step of the fine axes, in steps of the coarse ones: below, sums of float64 would not do
 FEWEST = 1024  # entries before axes are found
-LEAST = 0.35  # share of the variance that the coarse axes must explain for a sketch to save time
+LEAST = 2.8  # of the variance, the coarse axes must explain this many times their share for a sketch to save time
+MOST = 0.9  # share of the variance that is always enough
 SMALLEST = 1e-30  # smallest step, and smallest inverse of a step, that float32 can hold
 UNDERFLOW = 1e-20  # distance whose square underflows in float32
 SAMPLE = 2048  # entries from which axes are computed
@@ -41,7 +42,7 @@ ROOM = AXES // QUAD + 7  # numbers of an encoded query
 
 def is_sketched(capacity: int, dims: int) -> bool:
     """Whether keys are wide, and tables large enough for the axes to take little space beside them."""
-    return dims >= WIDE and capacity >= 64 * dims
+    return is_wide(dims, capacity) and capacity >= LARGE * dims
 
 
 def sketch_shapes(actions: int, capacity: int, dims: int) -> tuple[tuple[int], tuple[int], tuple[int, int]]:
@@ -179,10 +180,11 @@ def find_axes(keys: Floats, axes: Floats) -> None:
     coarse, coarse_spread = turned(directions[:, :COARSE], variances[:COARSE])
     fine, fine_spread = turned(directions[:, COARSE:AXES], variances[COARSE:AXES])
     step, finer = SPREAD * coarse_spread / LARGEST, SPREAD * fine_spread / LARGEST
-    explains_enough = variances[:COARSE].sum() >= LEAST * variances.sum()
+    explains_enough = variances[:COARSE].sum() >= min(LEAST * COARSE / dims, MOST) * variances.sum()
     axes[:] = 0
     if explains_enough and step * FINEST > SMALLEST and step < 1 / SMALLEST:
         steps = np.repeat([step, max(finer, step * FINEST)], [COARSE, FINE])
-        axes[:dims] = np.hstack([coarse, fine]) / steps
+        axes[:dims, : min(dims, AXES)] = np.hstack([coarse, fine])
+        axes[:dims] /= steps
         axes[dims] = -mean @ axes[:dims]
         axes[dims + 1] = steps
