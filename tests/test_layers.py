@@ -21,6 +21,7 @@ LAYERS = (
         "randomness",
         "hashing",
         "devices",
+        "recording",
         "parts",
         "sources",
         "frames",

@@ -11,9 +11,7 @@ is taken from the front, so that ties go to the lowest slot. The three are one l
 are recorded as a CUDA graph.
 """
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +21,7 @@ import triton.language as tl
 from engram.devices import torch
 from engram.memory.arguments import KEY_LIMIT
 from engram.memory.device_search import Search
+from engram.recording import uncollected
 from engram.typing import Ints, Longs
 
 TILE_NUMBERS = 8192  # in a tile of keys: 64 for each of a program's 128 threads
@@ -157,18 +156,6 @@ def warps(block: int) -> int:
     return min(max(block // 256, 4), 16)
 
 
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """While entered, no garbage is collected: to end another graph would spoil the one that is being recorded."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
 class Work:
     """The buffers of one shape of search, and its recorded CUDA graph."""
 
@@ -242,6 +229,11 @@ class Work:
             num_warps=warps(block),
         )
 
+    def search_for(self, queries: Any, plan: Any, codes: Any) -> None:
+        """Search by a plan on the device as a part of other work; codes go to a tensor [R, wanted + 1]."""
+        self.queries, self.plan, self.codes = queries.contiguous(), plan, codes
+        self.launch()
+
     def run(self, *, record: bool) -> Longs:
         """Search and return the codes; with `record`, as a CUDA graph that is recorded after a few searches."""
         self.uses += 1
@@ -277,6 +269,10 @@ class FusedSearch(Search):
             return False
         tile = tile_entries(key_size)
         return capacity <= LARGEST * tile and wanted * tile <= LARGEST
+
+    def work(self, queries: int, rows: int, wanted: int) -> Work:
+        """Room for a search of this shape that can be recorded."""
+        return Work(self, queries, rows, wanted)
 
     def square_distances(self, queries: Any, plan: Ints) -> Any:
         """d² of every row by direct differences, [R, capacity], infinite beyond a table's entries."""
