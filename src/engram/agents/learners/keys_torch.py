@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from engram.agents.learners.feeds import Sent, encoded, kind_of, source_for
 from engram.agents.learners.front import Front
 from engram.agents.learners.key_settings import KeySettings, checked, learn_entries
 from engram.agents.learners.rmsprop_torch import RMSprop, is_summable
-from engram.agents.learners.feeds import Sent, encoded, kind_of, source_for
 from engram.devices import check_weights, put, torch
 from engram.memory import EpisodicMemory
 from engram.memory.probe import Near

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from engram.agents.learners.feeds import Sent, encoded, kind_of, source_for
 from engram.agents.learners.front import Front
 from engram.agents.learners.q_settings import QSettings, combination
 from engram.agents.learners.rmsprop_torch import RMSprop
-from engram.agents.learners.feeds import Sent, encoded, kind_of, source_for
 from engram.devices import check_weights, put, torch
 from engram.networks import Network, make_module
 from engram.networks.inputs import as_input
