@@ -7,6 +7,7 @@ On the CPU, and where a GPU refuses to record it, the same function is called. N
 import gc
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from math import prod
 from typing import Any, Generic, TypeVar
 from warnings import warn
@@ -20,6 +21,7 @@ ALIGNED = 64  # bytes, at a multiple of which each array of an exchange begins
 WARM_UP = 3  # calls before a recording: kernels are compiled and libraries make their buffers
 KEPT = 8  # recordings of different shapes
 T = TypeVar("T")
+Field = tuple[tuple[int, ...], Any]  # shape and dtype
 
 
 @contextmanager
@@ -41,7 +43,8 @@ class Exchange:
     the same block.
     """
 
-    def __init__(self, device: torch.device, fields: Mapping[str, tuple[tuple[int, ...], Any]]) -> None:
+    def __init__(self, device: torch.device, fields: Mapping[str, Field]) -> None:
+        self.device = device
         begins, end = {}, 0
         for name, (shape, dtype) in fields.items():
             begins[name] = end
@@ -91,6 +94,12 @@ class Recorded:
         self._graph: Any = None
         event: Any = torch.cuda.Event
         self._done: Any = event() if device.type == "cuda" else None
+        self._marked: Any = event(external=True) if device.type == "cuda" else None
+
+    def mark(self) -> None:
+        """Called by the work, at the point that `wait_for_mark` waits for."""
+        if self._marked is not None:
+            self._marked.record()
 
     def __call__(self) -> None:
         """Do the work; on a GPU, begin it."""
@@ -110,6 +119,11 @@ class Recorded:
         """Until the last call is done: before that, arrays of an exchange must be neither read nor written."""
         if self._done is not None:
             self._done.synchronize()
+
+    def wait_for_mark(self) -> None:
+        """Until the last call has come to its mark."""
+        if self._marked is not None:
+            self._marked.synchronize()
 
     def _record(self) -> None:
         """Record the graph after a few calls, whose effect is undone."""
@@ -141,6 +155,29 @@ class Recorded:
             )
 
 
+def at_once(device: torch.device, *works: Callable[[], torch.Tensor]) -> list[torch.Tensor]:
+    """What works give that do not depend on each other; a GPU does them side by side. The last may have gradients."""
+    if device.type != "cuda":
+        return [work() for work in works]
+    current, aside = torch.cuda.current_stream(device), streams(device, len(works) - 1)
+    found = []
+    for stream, work in zip(aside, works, strict=False):
+        stream.wait_stream(current)
+        with torch.cuda.stream(stream):
+            found.append(work())
+    found.append(works[-1]())
+    for stream in aside:
+        current.wait_stream(stream)
+    return found
+
+
+@lru_cache
+def streams(device: torch.device, count: int) -> list[Any]:
+    """Streams beside the current one."""
+    stream: Any = torch.cuda.Stream
+    return [stream(device) for _ in range(count)]
+
+
 class Recordings(Generic[T]):
     """The last few recordings by what they are for; a copy of the object that holds them begins with none."""
 
@@ -154,6 +191,9 @@ class Recordings(Generic[T]):
         if len(self._kept) > KEPT:
             del self._kept[next(iter(self._kept))]
         return found
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._kept.values())
 
     def __deepcopy__(self, memo: Any) -> "Recordings[T]":
         return Recordings()

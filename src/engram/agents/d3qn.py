@@ -155,7 +155,7 @@ class D3QN(Agent):
 
     def check_learned(self) -> None:
         """All learning steps could be taken, the networks' weights are within limits, and the values are finite."""
-        for part in (self.optimiser, self.online, self.target):
+        for part in (self.learner, self.online, self.target):
             check_part(part)
         self._values(self.example())
 

@@ -138,6 +138,7 @@ def entries_kernel(
     slots = tl.load(near_tiles + row * wanted_tiles + i // tile_size, mask=inside, other=0) * tile_size + i % tile_size
     bits = tl.load(d2 + row * capacity + slots, mask=inside & (slots < capacity), other=NEVER)
     taken, place = smallest(bits, wanted)
+    slots = tl.minimum(slots, capacity - 1)  # beyond it only where a query is not finite
     tl.store(codes + row * (wanted + 1) + place, (bits.to(tl.int64) << 32) | slots, mask=taken)
 
 

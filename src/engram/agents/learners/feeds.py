@@ -8,47 +8,44 @@ from engram.agents.learners.front import Front
 from engram.devices import torch
 from engram.errors import InvalidInputError
 from engram.networks.inputs import as_input
-from engram.recording import Exchange
+from engram.recording import Exchange, Field
 from engram.replay.mirror import Mirror, Mirrored
 from engram.typing import Array
 
 
 class Sent:
-    """Arrays of observations, encoded by what stands before the network."""
+    """`count` arrays like this one of encoded observations, which are sent through an exchange with these `fields`."""
 
-    def __init__(self, count: int, like: Array, device: torch.device) -> None:
-        self._exchange, self._device = Exchange(device, {"observations": ((count, *like.shape), like.dtype)}), device
+    def __init__(self, count: int, like: Array) -> None:
+        self.fields: dict[str, Field] = {"observations": ((count, *like.shape), like.dtype)}
 
-    def take(self, *batches: Array) -> None:
-        """Put arrays [B, …], encoded, where they can be sent from."""
-        for room, batch in zip(self._exchange.here["observations"], batches, strict=True):
+    def take(self, exchange: Exchange, *batches: Array) -> None:
+        """Put arrays [B, …] where they can be sent from."""
+        for room, batch in zip(exchange.here["observations"], batches, strict=True):
             room[...] = batch
 
-    def __call__(self) -> torch.Tensor:
-        """The batches on the device as the network takes them, [count, B, …]."""
-        self._exchange.send()
-        return as_input(self._exchange.there["observations"], self._device)
+    def get(self, exchange: Exchange) -> torch.Tensor:
+        """The batches on the device as the network takes them, [count, B, …], once they are sent."""
+        return as_input(exchange.there["observations"], exchange.device)
 
 
 class Drawn:
-    """Observations that lie in a mirror on the device."""
+    """`count` batches like this one of observations in a mirror, whose rows are sent."""
 
-    def __init__(self, count: int, like: Mirrored, device: torch.device) -> None:
-        self._mirror, self._device = like.mirror, device
-        self._exchange = Exchange(device, {"places": ((count, *like.places.shape), np.int64)})
-        self._shape = count, len(like), *like.mirror.shape
+    def __init__(self, count: int, like: Mirrored) -> None:
+        self._mirror, self._shape = like.mirror, (count, len(like), *like.mirror.shape)
+        self.fields: dict[str, Field] = {"places": ((count, *like.places.shape), np.int64)}
 
-    def take(self, *batches: Mirrored) -> None:
-        """Bring the mirror up to date, and note which of its rows are wanted."""
+    def take(self, exchange: Exchange, *batches: Mirrored) -> None:
+        """Bring the mirror up to date, and put the numbers of rows where they can be sent from."""
         self._mirror.follow()
-        for room, batch in zip(self._exchange.here["places"], batches, strict=True):
+        for room, batch in zip(exchange.here["places"], batches, strict=True):
             room[...] = batch.places
 
-    def __call__(self) -> torch.Tensor:
-        """The batches on the device as the network takes them, [count, B, …]."""
-        self._exchange.send()
-        rows = self._mirror.rows.index_select(0, self._exchange.there["places"].view(-1))
-        return as_input(rows.view(self._shape), self._device)
+    def get(self, exchange: Exchange) -> torch.Tensor:
+        """The batches on the device as the network takes them, [count, B, …], once their rows are sent."""
+        rows = self._mirror.rows.index_select(0, exchange.there["places"].view(-1))
+        return as_input(rows.view(self._shape), exchange.device)
 
 
 def encoded(front: Front, observations: Any) -> Any:
@@ -62,12 +59,12 @@ def encoded(front: Front, observations: Any) -> Any:
 
 
 def kind_of(batch: Any) -> tuple[Any, ...]:
-    """What two batches have in common that the same source can take."""
+    """What batches have in common that the same source can take."""
     if isinstance(batch, Mirrored):
         return (Mirror, id(batch.mirror), batch.places.shape)
     return (batch.shape, batch.dtype)
 
 
-def source_for(count: int, like: Any, device: torch.device) -> Sent | Drawn:
+def source_for(count: int, like: Any) -> Sent | Drawn:
     """A source of `count` batches like this one."""
-    return Drawn(count, like, device) if isinstance(like, Mirrored) else Sent(count, like, device)
+    return Drawn(count, like) if isinstance(like, Mirrored) else Sent(count, like)

@@ -1,19 +1,19 @@
 """NEC's network and its learning step with PyTorch: for images, GPUs and networks of one's own."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from engram.agents.learners.feeds import Sent, encoded, kind_of, source_for
 from engram.agents.learners.front import Front
 from engram.agents.learners.key_settings import KeySettings, checked, learn_entries
-from engram.agents.learners.rmsprop_torch import RMSprop, is_summable
+from engram.agents.learners.rmsprop_torch import RMSprop, require_taken
 from engram.devices import check_weights, put, torch
 from engram.memory import EpisodicMemory
 from engram.memory.probe import Near
 from engram.networks import Network, make_module
-from engram.networks.inputs import as_input
-from engram.recording import Exchange, Recorded, Recordings
+from engram.networks.inputs import as_input, on_device
+from engram.recording import Exchange, Field, Recorded, Recordings
 from engram.replay.returns import ReturnBatch
 from engram.typing import Array, Floats, Longs
 
@@ -28,7 +28,7 @@ class TorchKeys:
         self, front: Front, network: Network, settings: KeySettings, rng: np.random.Generator, device: str
     ) -> None:
         self.front, self.settings, self.device = front, settings, torch.device(device)
-        self.module = make_module(network, front.shape, settings.key_size, rng).to(self.device)
+        self.module = on_device(make_module(network, front.shape, settings.key_size, rng), self.device)
         self.optimiser = RMSprop(
             self.module.parameters(),
             learning_rate=settings.learning_rate,
@@ -53,7 +53,9 @@ class TorchKeys:
         return checked(keys.cpu().numpy())
 
     def check_valid(self) -> None:
-        """Raise InvalidInputError unless every weight is one that can be saved and loaded."""
+        """Raise an error unless the last step could be taken, and every weight can be saved and loaded."""
+        for step in self._steps:
+            step.check_valid()
         check_weights(self.module.parameters())
 
     def state_dict(self) -> dict[str, Any]:
@@ -77,51 +79,62 @@ class KeyStep:
 
     def __init__(self, network: TorchKeys, memory: EpisodicMemory, like: Any) -> None:
         self._network, self._memory, device, size = network, memory, network.device, len(like)
-        self._observations = source_for(1, like, device)
+        self._source = source_for(1, like)
         self._probe: Any = memory.probe_each(size) or HostProbe(memory)
-        self._returns = Exchange(device, {"returns": ((size,), np.float32)})
-        self._result = Exchange(device, {"diverged": ((), np.bool_)})
+        returns: dict[str, Field] = {"returns": ((size,), np.float32)}
+        self._given = Exchange(device, self._source.fields | self._probe.fields | returns)
+        self._found = Exchange(device, {"diverged": ((), np.bool_)})
         near = size, min(memory.neighbours, memory.capacity)
         rows = {"keys": ((*near, memory.key_size), np.float32), "values": (near, np.float32)}
         slopes = {f"by_{name}": field for name, field in rows.items()}
         self._entries = Exchange(device, rows | slopes) if network.settings.learn_memory else None
-        self._recorded = Recorded(self._work, device, changes=network.optimiser.state, possible=self._probe.recordable)
+        changes = [*network.optimiser.state, self._found.there["diverged"]]
+        self._recorded = Recorded(self._work, device, changes=changes, possible=self._probe.recordable)
 
     def learn(self, batch: ReturnBatch, observations: Any) -> None:
-        """Take the step with a batch whose observations are encoded."""
-        self._observations.take(observations)
-        self._returns.here["returns"][:] = batch.returns
-        self._probe.aim(batch.actions)
+        """Take the step with a batch whose observations are encoded; on a GPU, it goes on after this returns."""
+        self.check_valid()
+        self._source.take(self._given, observations)
+        self._given.here["returns"][:] = batch.returns
+        self._probe.aim(self._given, batch.actions)
         self._recorded()
-        self._recorded.wait()
-        if self._result.here["diverged"]:
-            self._network.optimiser.check_valid()
+        self._recorded.wait_for_mark()
+        if not self._probe.usable():
+            self.check_valid()
         self._probe.touch()
+        if self._entries is not None or self._network.device.type == "cpu":
+            self.check_valid()
         if self._entries is not None:
             self._learn_entries(self._entries.here)
 
+    def check_valid(self) -> None:
+        """Raise DivergedError if the last step could not be taken; waits for it."""
+        self._recorded.wait()
+        require_taken(self._found)
+
     def _work(self) -> None:
         """The network, the search, the gradient and RMSprop."""
-        network, optimiser, entries = self._network, self._network.optimiser, self._entries
-        self._returns.send()
-        h = network.module(self._observations()[0])
-        keys, values, there, usable = self._probe.find(h.detach())
-        learned = [] if entries is None else [keys.requires_grad_(), values.requires_grad_()]
-        present = there.amax(1)  # [B], 0 for an empty table, which predicts 0 whatever the network says
-        q = estimate(h, keys, values, there, network.settings.delta)
-        errors = (q - self._returns.there["returns"]) * present
-        loss = errors.square().sum() / present.sum().clamp(min=1)
-        gradients = torch.autograd.grad(loss, [*optimiser.parameters, *learned])
-        slopes = gradients[len(optimiser.parameters) :]
-        for slope in slopes:
-            usable = usable & is_summable(slope)
-        optimiser.step(gradients[: len(optimiser.parameters)], sound=usable, due=present.any() | ~usable)
-        self._result.there["diverged"].copy_(optimiser.diverged)
-        self._result.fetch()
-        if entries is not None:
-            for name, tensor in zip(("keys", "values", "by_keys", "by_values"), (*learned, *slopes), strict=True):
-                entries.there[name].copy_(tensor.detach())
-            entries.fetch()
+        network, optimiser = self._network, self._network.optimiser
+        self._given.send()
+        h = network.module(self._source.get(self._given)[0])
+        near = self._probe.find(self._given, h.detach())
+        self._recorded.mark()
+        present = near.there.any(1)  # [B], false for an empty table, which predicts 0 whatever the network says
+        with torch.no_grad():
+            estimated = Estimate(h, near, network.settings.delta)
+            count = present.sum().clamp_(min=1)
+            slope = (estimated.q - self._given.there["returns"]).mul_(2 * present / count)  # of the mean of (Q − R)²
+            by_h = estimated.slope_of_h(slope)
+            sound = near.usable
+            if self._entries is not None:
+                slopes = estimated.slopes_of_entries(slope)
+                sound = sound & torch.stack([torch.isfinite(each.square().sum()) for each in slopes]).all()
+                for name, tensor in zip(self._entries.there, (near.keys, near.values, *slopes), strict=True):
+                    self._entries.there[name].copy_(tensor)
+                self._entries.fetch()
+        gradients = torch.autograd.grad(h, optimiser.parameters, by_h)
+        optimiser.step(gradients, sound=sound, due=present.any(), diverged=self._found.there["diverged"])
+        self._found.fetch()
 
     def _learn_entries(self, near: dict[str, Array]) -> None:
         """The same step for the neighbours; an entry may be one of several states: its gradients add up."""
@@ -142,22 +155,27 @@ class HostProbe:
     """As `engram.memory.probe.ProbeEach`, for a memory in main memory."""
 
     recordable = False
+    fields: ClassVar[dict[str, Field]] = {}
 
     def __init__(self, memory: EpisodicMemory) -> None:
         self._memory = memory
         self._actions = self._entries = np.zeros(0, np.int64)
 
-    def aim(self, actions: Longs) -> None:
+    def aim(self, exchange: Exchange, actions: Longs) -> None:
         """Say in which tables to search, [B]."""
         self._actions = actions
 
-    def find(self, queries: torch.Tensor) -> Near:
+    def find(self, exchange: Exchange, queries: torch.Tensor) -> Near:
         """Search for queries [B, key_size], which counts as use; keys and values of what is near."""
         slots, found, keys, values = self._memory.look_up(self._actions, checked(queries.numpy()), touch=True)
         there = np.arange(slots.shape[1]) < found[:, None]  # [B, k]
         self._entries = np.where(there, self._actions[:, None] * self._memory.capacity + slots, -1)
-        mask = torch.from_numpy(there.astype(np.float32))
-        return Near(torch.from_numpy(keys), torch.from_numpy(values), mask, torch.tensor(True))
+        given: Any = (torch.from_numpy(each) for each in (keys, values, there))
+        return Near(*given, torch.tensor(True))
+
+    def usable(self) -> bool:
+        """Whether every query could be searched, without which nothing was found."""
+        return True
 
     def touch(self) -> None:
         """Nothing: looking up has told the strategy."""
@@ -191,36 +209,53 @@ class KeyView:
     """What `KeyGlance` does for observations of one kind, recorded."""
 
     def __init__(self, network: TorchKeys, memory: EpisodicMemory, like: Array) -> None:
-        self._network, self._source = network, Sent(1, like, network.device)
+        self._network, self._source = network, Sent(1, like)
         self._probe: Any = memory.probe_all(1)
-        self._key = Exchange(network.device, {"key": ((1, memory.key_size), np.float32)})
+        self._given = Exchange(network.device, self._source.fields)
+        self._found = Exchange(network.device, {"key": ((1, memory.key_size), np.float32)})
         self._recorded = Recorded(self._work, network.device, possible=self._probe.recordable)
 
     def __call__(self, batch: Array) -> tuple[Floats, Any]:
         """The key of an encoded observation [1, …], and what was found."""
-        self._source.take(batch)
+        self._source.take(self._given, batch)
         self._probe.aim()
         self._recorded()
         self._recorded.wait()
-        return checked(self._key.here["key"].copy()), self._probe.found()
+        return checked(self._found.here["key"].copy()), self._probe.found()
 
     @torch.no_grad()
     def _work(self) -> None:
-        key = self._network.module(self._source()[0])
+        self._given.send()
+        key = self._network.module(self._source.get(self._given)[0])
         self._probe.find(key)
-        self._key.there["key"].copy_(key)
-        self._key.fetch()
+        self._found.there["key"].copy_(key)
+        self._found.fetch()
 
 
-def estimate(
-    h: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, there: torch.Tensor, delta: float
-) -> torch.Tensor:
-    """Q(s, a) = Σ wᵢ Qᵢ / Σ wᵢ, wᵢ = 1/(‖h − hᵢ‖² + δ), through which gradients flow to h, hᵢ and Qᵢ.
+class Estimate:
+    """Q(s, a) = Σ wᵢ Qᵢ / W, wᵢ = 1/(dᵢ + δ), dᵢ = ‖h − hᵢ‖², W = Σ wᵢ, of a batch, and the slopes of a loss with it.
 
-    h [B, d], keys [B, k, d], values [B, k]; `there` [B, k] is 0 where a table had fewer entries than k. Without any
-    entry it is 0.
+    ∂Q/∂dᵢ = wᵢ² (Q − Qᵢ)/W, from which those by h and hᵢ follow; ∂Q/∂Qᵢ = wᵢ/W. Without any entry Q is 0.
     """
-    distances = (h.unsqueeze(1) - keys).square().sum(2)  # [B, k]
-    weights = there / (distances + delta)
-    total = weights.sum(1)
-    return (weights * values).sum(1) / (total + (total == 0))
+
+    def __init__(self, h: torch.Tensor, near: Near, delta: float) -> None:
+        self._values = near.values  # [B, k]
+        self._apart = h.unsqueeze(1) - near.keys  # [B, k, d]
+        self._weights = near.there / (self._apart.square().sum(2) + delta)  # [B, k]
+        total = self._weights.sum(1, keepdim=True)
+        self._shares = self._weights / (total + (total == 0))  # wᵢ/W, [B, k]
+        self.q = (self._shares * near.values).sum(1)  # [B]
+
+    def _slope_of_distances(self, slope: torch.Tensor) -> torch.Tensor:
+        """2 ∂L/∂dᵢ, [B, k], from ∂L/∂Q [B]."""
+        found: torch.Tensor = self.q.unsqueeze(1) - self._values
+        return found.mul_(self._shares).mul_(self._weights).mul_(2 * slope.unsqueeze(1))
+
+    def slope_of_h(self, slope: torch.Tensor) -> torch.Tensor:
+        """∂L/∂h, [B, d]."""
+        return torch.bmm(self._slope_of_distances(slope).unsqueeze(1), self._apart).squeeze(1)
+
+    def slopes_of_entries(self, slope: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """∂L/∂hᵢ [B, k, d] and ∂L/∂Qᵢ [B, k]."""
+        by_distance = self._slope_of_distances(slope)
+        return -by_distance.unsqueeze(2) * self._apart, self._shares * slope.unsqueeze(1)

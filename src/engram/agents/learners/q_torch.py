@@ -1,5 +1,7 @@
 """D3QN's networks and its learning step with PyTorch: for images, GPUs and networks of one's own."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -7,11 +9,11 @@ import numpy as np
 from engram.agents.learners.feeds import Sent, encoded, kind_of, source_for
 from engram.agents.learners.front import Front
 from engram.agents.learners.q_settings import QSettings, combination
-from engram.agents.learners.rmsprop_torch import RMSprop
+from engram.agents.learners.rmsprop_torch import RMSprop, require_taken
 from engram.devices import check_weights, put, torch
 from engram.networks import Network, make_module
-from engram.networks.inputs import as_input
-from engram.recording import Exchange, Recorded, Recordings
+from engram.networks.inputs import as_input, on_device
+from engram.recording import Exchange, Recorded, Recordings, at_once
 from engram.replay.transitions import Batch
 from engram.typing import Array, Floats
 
@@ -33,7 +35,7 @@ class QNetwork:
             torch.manual_seed(int(rng.integers(2**63)))
             heads = torch.nn.Linear(settings.feature_size, settings.dueling + actions)
         self.front, self.device, self.actions = front, device, actions
-        self._layers = torch.nn.Sequential(features, torch.nn.ReLU(), heads).to(device)
+        self._layers = on_device(torch.nn.Sequential(features, torch.nn.ReLU(), heads), device)
         self.parameters: list[torch.Tensor] = list(self._layers.parameters())
         self._combination = torch.from_numpy(combination(actions, settings.dueling)).to(device)
         self._glances: Recordings[Glance] = Recordings()
@@ -75,21 +77,23 @@ class Glance:
     """From an observation in main memory to its Q-values there, recorded."""
 
     def __init__(self, network: QNetwork, like: Array) -> None:
-        self._network, self._source = network, Sent(1, like, network.device)
-        self._values = Exchange(network.device, {"q": ((1, network.actions), np.float32)})
+        self._network, self._source = network, Sent(1, like)
+        self._given = Exchange(network.device, self._source.fields)
+        self._found = Exchange(network.device, {"q": ((1, network.actions), np.float32)})
         self._recorded = Recorded(self._work, network.device)
 
     def __call__(self, batch: Array) -> Floats:
         """[1, …], encoded → [1, actions]."""
-        self._source.take(batch)
+        self._source.take(self._given, batch)
         self._recorded()
         self._recorded.wait()
-        return self._values.here["q"].copy()
+        return self._found.here["q"].copy()
 
     @torch.no_grad()
     def _work(self) -> None:
-        self._values.there["q"].copy_(self._network.forward(self._source()[0]))
-        self._values.fetch()
+        self._given.send()
+        self._found.there["q"].copy_(self._network.forward(self._source.get(self._given)[0]))
+        self._found.fetch()
 
 
 class TorchQ:
@@ -136,9 +140,13 @@ class TorchQ:
         """The targets of a batch, [B]."""
         step = self._step_for(batch)
         step.take(batch)
-        _, following = step.inputs()
-        found: Floats = step.targets(following).cpu().numpy().copy()
+        found: Floats = step.targets_now().cpu().numpy().copy()
         return found
+
+    def check_valid(self) -> None:
+        """Raise DivergedError if the last step could not be taken."""
+        for step in self._steps:
+            step.check_valid()
 
     def _step_for(self, batch: Batch) -> "QStep":
         like = encoded(self.front, batch.observations)
@@ -150,55 +158,63 @@ class QStep:
 
     def __init__(self, learner: TorchQ, like: Any) -> None:
         self._learner, device, size = learner, learner.device, len(like)
-        self._observations = source_for(2, like, device)
-        fields = {"actions": ((size,), np.int64), "rewards": ((size,), np.float32), "ended": ((size,), np.bool_)}
-        self._batch = Exchange(device, fields)
-        self._diverged = Exchange(device, {"diverged": ((), np.bool_)})
-        self._recorded = Recorded(self._work, device, changes=learner.optimiser.state)
+        self._source = source_for(2, like)
+        fields = {"actions": ((size, 1), np.int64), "rewards": ((size, 1), np.float32), "ended": ((size, 1), np.bool_)}
+        self._given = Exchange(device, self._source.fields | fields)
+        self._found = Exchange(device, {"diverged": ((), np.bool_)})
+        changes = [*learner.optimiser.state, self._found.there["diverged"]]
+        self._recorded = Recorded(self._work, device, changes=changes)
 
     def learn(self, batch: Batch) -> None:
         """Begin the step; first, raise DivergedError if the last one could not be taken."""
         self.take(batch)
         self._recorded()
         if self._learner.device.type == "cpu":
-            self._check()
+            self.check_valid()
 
     def take(self, batch: Batch) -> None:
         """Put a batch where it can be sent from, when the last one has been learned from."""
+        self.check_valid()
+        front, here = self._learner.front, self._given.here
+        both = (encoded(front, some) for some in (batch.observations, batch.next_observations))
+        self._source.take(self._given, *both)
+        here["actions"][:, 0] = batch.actions
+        here["rewards"][:, 0] = batch.rewards
+        here["ended"][:, 0] = self._learner.settings.ended(batch)
+
+    def check_valid(self) -> None:
+        """Raise DivergedError if the last step could not be taken; waits for it."""
         self._recorded.wait()
-        self._check()
-        front = self._learner.front
-        self._observations.take(encoded(front, batch.observations), encoded(front, batch.next_observations))
-        self._batch.here["actions"][:] = batch.actions
-        self._batch.here["rewards"][:] = batch.rewards
-        self._batch.here["ended"][:] = self._learner.settings.ended(batch)
+        require_taken(self._found)
 
     def inputs(self) -> torch.Tensor:
         """Send the batch; the observations and those that followed, [2, B, …]."""
-        self._batch.send()
-        return self._observations()
-
-    def _check(self) -> None:
-        if self._diverged.here["diverged"]:
-            self._diverged.here["diverged"][()] = False
-            self._learner.optimiser.check_valid()
+        self._given.send()
+        return self._source.get(self._given)
 
     def _work(self) -> None:
         """Both networks, the gradient and RMSprop."""
         online, optimiser = self._learner.online, self._learner.optimiser
         now, following = self.inputs()
-        targets = self.targets(following)
-        taken = online.forward(now).gather(1, self._batch.there["actions"][:, None])[:, 0]  # Q(s, a), [B]
-        loss = torch.nn.functional.huber_loss(taken, targets, reduction="sum")
-        optimiser.step(torch.autograd.grad(loss, online.parameters))
-        self._diverged.there["diverged"].copy_(optimiser.diverged)
-        self._diverged.fetch()
+        *values, q = at_once(self._learner.device, *self._values(following), lambda: online.forward(now))
+        taken = q.gather(1, self._given.there["actions"])  # Q(s, a), [B, 1]
+        slope = (taken.detach() - self.targets(values)).clamp_(-1, 1)  # of the Huber loss
+        gradients = torch.autograd.grad(taken, online.parameters, slope)
+        optimiser.step(gradients, diverged=self._found.there["diverged"])
+        self._found.fetch()
 
-    @torch.no_grad()
-    def targets(self, following: torch.Tensor) -> torch.Tensor:
-        """y = r + γ Q'(s', argmaxₐ Q(s', a)), or r + γ maxₐ Q'(s', a) if not double; nothing follows an end. [B]."""
-        learner, batch = self._learner, self._batch.there
-        values = learner.target.forward(following)  # Q'(s', ·), [B, actions]
-        choosing = learner.online.forward(following) if learner.settings.double else values
-        value = values.gather(1, choosing.argmax(1, keepdim=True))[:, 0]
-        return torch.where(batch["ended"], 0.0, value).mul_(learner.settings.discount).add_(batch["rewards"])
+    def _values(self, following: torch.Tensor) -> list[Callable[[], torch.Tensor]]:
+        """What computes Q'(s', ·), [B, actions], and, if double, Q(s', ·)."""
+        networks = [self._learner.target, self._learner.online][: 1 + self._learner.settings.double]
+        return [partial(torch.no_grad()(network.forward), following) for network in networks]
+
+    def targets(self, values: list[torch.Tensor]) -> torch.Tensor:
+        """y = r + γ Q'(s', argmaxₐ Q(s', a)), or r + γ maxₐ Q'(s', a) if not double; nothing follows an end. [B, 1]."""
+        there = self._given.there
+        value = values[0].gather(1, values[-1].argmax(1, keepdim=True))
+        return value.masked_fill_(there["ended"], 0).mul_(self._learner.settings.discount).add_(there["rewards"])
+
+    def targets_now(self) -> torch.Tensor:
+        """The targets of the batch that was taken, [B]."""
+        _, following = self.inputs()
+        return self.targets([compute() for compute in self._values(following)])[:, 0]

@@ -1,10 +1,12 @@
 """RMSprop as the paper's authors ran it, for parameters of PyTorch's: ε stands inside the square root."""
 
 from collections.abc import Iterable
+from math import inf
 from typing import Any
 
 from engram.devices import put, torch
 from engram.envs.observed import LARGEST
+from engram.recording import Exchange
 from engram.weights import require_finite
 
 
@@ -12,8 +14,7 @@ class RMSprop:
     """m ← ρ m + (1 − ρ) g², θ ← θ − η g/√(m + ε).
 
     The paper calls ρ momentum. PyTorch's own RMSprop adds ε outside the root, which at ε = 10⁻² is another
-    algorithm. A step never waits for the device: one whose gradients are not finite changes nothing but `diverged`,
-    which `check_valid` reads.
+    algorithm. All m are one vector: on a GPU one launch for all parameters takes the time of the largest alone.
     """
 
     def __init__(
@@ -21,15 +22,19 @@ class RMSprop:
     ) -> None:
         self.parameters: list[torch.Tensor] = list(parameters)
         self.learning_rate, self.decay, self.epsilon = learning_rate, decay, epsilon
-        self._squares = [torch.zeros_like(parameter) for parameter in self.parameters]
-        self.diverged = torch.zeros((), dtype=torch.bool, device=self.parameters[0].device)
-        self._decay = torch.tensor(decay, device=self.diverged.device)
-        self._one, self._yes = torch.ones_like(self._decay), torch.ones_like(self.diverged)
+        device = self.parameters[0].device
+        self._m = torch.zeros(sum(parameter.numel() for parameter in self.parameters), device=device)
+        self._decay, self._one, self._zero = torch.tensor([decay, 1, 0], device=device)
+
+    @property
+    def squares(self) -> list[torch.Tensor]:
+        """m, in the shapes of the parameters."""
+        return self._shaped(self._m)
 
     @property
     def state(self) -> list[torch.Tensor]:
         """All tensors that a step changes."""
-        return [*self.parameters, *self._squares, self.diverged]
+        return [*self.parameters, self._m]
 
     @torch.no_grad()
     def step(
@@ -38,42 +43,53 @@ class RMSprop:
         *,
         sound: torch.Tensor | None = None,
         due: torch.Tensor | None = None,
+        diverged: torch.Tensor | None = None,
     ) -> None:
-        """Take one step along the gradients, given in the order of the parameters.
+        """Take one step along the gradients, given in the order of the parameters, without waiting for the device.
 
-        Unless what they were computed from is `sound`, learning has diverged; unless a step is `due`, none is taken.
+        If float32 cannot hold the sum of the squares of the gradients, or what they were computed from is not `sound`,
+        nothing changes but `diverged`, which becomes true; without it, DivergedError is raised. Nor does anything
+        change unless a step is `due`.
         """
-        flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
-        fine = is_summable(flat) & (self._yes if sound is None else sound)
-        due = self._yes if due is None else due
-        self.diverged |= due & ~fine
-        taken = due & fine
-        flat = torch.where(taken, flat, 0.0)
-        parts = torch.split_with_sizes(flat, [parameter.numel() for parameter in self.parameters])
-        g = [part.view_as(parameter) for part, parameter in zip(parts, self.parameters, strict=True)]
-        torch._foreach_mul_(self._squares, torch.where(taken, self._decay, self._one))
-        torch._foreach_addcmul_(self._squares, g, g, 1 - self.decay)
-        roots = torch._foreach_add(self._squares, self.epsilon)
-        torch._foreach_sqrt_(roots)
-        torch._foreach_addcdiv_(self.parameters, g, roots, -self.learning_rate)
+        pairs = zip(gradients, self.parameters, strict=True)
+        g = torch.cat([as_vector(gradient, parameter) for gradient, parameter in pairs])
+        taken = torch.dot(g, g) < inf
+        taken = taken if sound is None else taken & sound
+        if diverged is None:
+            require_finite(bool(taken))
+        else:
+            diverged |= ~taken
+        taken = taken if due is None else taken & due
+        g = torch.where(taken, g, self._zero)
+        self._m.mul_(torch.where(taken, self._decay, self._one)).addcmul_(g, g, value=1 - self.decay)
+        roots = (self._m + self.epsilon).sqrt_()
+        torch._foreach_addcdiv_(self.parameters, self._shaped(g), self._shaped(roots), -self.learning_rate)
 
-    def check_valid(self) -> None:
-        """Raise DivergedError if a step since the last check could not be taken; waits for the device."""
-        if self.diverged.item():
-            self.diverged.zero_()
-            require_finite(False)
+    def _shaped(self, vector: torch.Tensor) -> list[torch.Tensor]:
+        """Parts of a vector as the parameters lie in memory."""
+        parts = torch.split_with_sizes(vector, [parameter.numel() for parameter in self.parameters])
+        pairs = zip(parts, self.parameters, strict=True)
+        return [part.as_strided(parameter.shape, parameter.stride()) for part, parameter in pairs]
 
     def state_dict(self) -> dict[str, Any]:
         """The squared averages, by the number of their parameter."""
-        return {str(number): square.cpu().numpy().copy() for number, square in enumerate(self._squares)}
+        return {str(number): square.cpu().numpy().copy() for number, square in enumerate(self.squares)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` gave."""
-        for number, square in enumerate(self._squares):
+        for number, square in enumerate(self.squares):
             put(square, state[str(number)], lowest=0.0, highest=LARGEST)
 
 
-def is_summable(gradient: torch.Tensor) -> torch.Tensor:
-    """Whether float32 can hold the sum of the squares of a gradient, on its device."""
-    flat = gradient.reshape(-1)
-    return torch.isfinite(torch.dot(flat, flat))
+def require_taken(found: Exchange) -> None:
+    """Raise DivergedError, once, if what came back from a device has `diverged` set."""
+    if found.here["diverged"]:
+        found.here["diverged"][()] = False
+        found.send()
+        require_finite(False)
+
+
+def as_vector(gradient: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:
+    """A gradient as a vector, in the order in which its parameter lies in memory."""
+    same = gradient if gradient.stride() == parameter.stride() else torch.empty_like(parameter).copy_(gradient)
+    return same.as_strided((same.numel(),), (1,))
