@@ -93,8 +93,9 @@ class Recorded:
         self._recordable = possible and self.graphs and device.type == "cuda"
         self._graph: Any = None
         event: Any = torch.cuda.Event
-        self._done: Any = event() if device.type == "cuda" else None
-        self._marked: Any = event(external=True) if device.type == "cuda" else None
+        on_gpu = device.type == "cuda"
+        self._marked: Any = event(external=True) if on_gpu else None
+        self._done: Any = event(external=True) if on_gpu else None
 
     def mark(self) -> None:
         """Called by the work, at the point that `wait_for_mark` waits for."""
@@ -106,14 +107,25 @@ class Recorded:
         if self._device.type != "cuda":
             self._work()
             return
-        with torch.cuda.device(self._device):
-            if self._graph is None and self._recordable:
-                self._record()
-            if self._graph is None:
-                self._work()
-            else:
-                self._graph.replay()
-            self._done.record()
+        if self._device.index in (None, torch.cuda.current_device()):
+            self._begin()
+        else:
+            with torch.cuda.device(self._device):
+                self._begin()
+
+    def _begin(self) -> None:
+        """Do the work on the current GPU."""
+        if self._graph is None and self._recordable:
+            self._record()
+        if self._graph is None:
+            self._whole_work()
+        else:
+            self._graph.replay()
+
+    def _whole_work(self) -> None:
+        """The work, and the note that it is done."""
+        self._work()
+        self._done.record()
 
     def wait(self) -> None:
         """Until the last call is done: before that, arrays of an exchange must be neither read nor written."""
@@ -143,7 +155,7 @@ class Recorded:
         graph = torch.cuda.CUDAGraph()
         try:
             with uncollected(), torch.cuda.graph(graph, capture_error_mode="thread_local"):
-                self._work()
+                self._whole_work()
             self._graph = graph
         except RuntimeError as error:
             self._recordable = False

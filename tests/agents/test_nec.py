@@ -98,9 +98,9 @@ def test_gradients_agree_with_central_differences() -> None:
     def loss() -> float:
         return float((estimate(h, keys, values, there, 1e-3) - returns).square().mean())
 
-    estimated = Estimate(h, Near(keys, values, there, torch.tensor(True)), 1e-3)
-    torch.testing.assert_close(estimated.q, estimate(h, keys, values, there, 1e-3))
-    slope = 2 * (estimated.q - returns) / batch
+    estimated = Estimate(h, Near(keys, values, there, torch.tensor(True)), torch.zeros(batch, 1), 1e-3)
+    torch.testing.assert_close(estimated.q[:, 0], estimate(h, keys, values, there, 1e-3))
+    slope = 2 * (estimated.q - returns[:, None]) / batch
     gradients = estimated.slope_of_h(slope), *estimated.slopes_of_entries(slope)
     for numbers, gradient in zip((h, keys, values), gradients, strict=True):
         slopes = central_differences(loss, numbers)

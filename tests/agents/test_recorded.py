@@ -177,8 +177,9 @@ def test_a_step_of_nec_is_that_of_its_equations(strategy: str) -> None:
             plain_rmsprop(parameters, squares, loss)
         for each in (memory, other):
             write(each, np.random.default_rng(step), 4)
-    assert_same_tensors(list(ours.module.parameters()), parameters, exact=False)
-    assert_same_tensors(ours.optimiser.squares, squares, exact=False)
+    learned = *ours.module.parameters(), *ours.optimiser.squares
+    for number, expected in zip(learned, (*parameters, *squares), strict=True):
+        torch.testing.assert_close(number, expected, rtol=1e-3, atol=1e-6)  # sums that nearly cancel, in another order
     for action in range(ACTIONS):
         mine, yours = memory.entries(action), other.entries(action)
         for name, array in mine.items():
@@ -305,7 +306,7 @@ def test_a_step_that_diverges_changes_nothing_and_is_told_of() -> None:
         assert_same_tensors(learner.optimiser.state, before, exact=True)
     learner.learn(transitions(rng))
     learner.check_valid()
-    assert (learner.online.parameters[0] != before[0]).any()
+    assert (learner.optimiser.state[0] != before[0]).any()
 
 
 @NEEDS_GPU
@@ -344,15 +345,28 @@ def test_a_copy_of_an_agent_goes_on_by_itself(kind: Any) -> None:
 def test_recorded_steps_are_those_that_are_not(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights to the last bits, and the same actions."""
     settings: dict[str, Any] = {"seed": 0, "replay_size": 200, "learning_start_steps": 20, "device": "cuda"}
+    settings |= {"epsilon_anneal_start_steps": 0, "epsilon_anneal_end_steps": 50}
     agents = []
     for graphs in (True, False):
         monkeypatch.setattr(Recorded, "graphs", graphs)
-        agents.append(kind(Screen, **settings, learning_rate=1e-4, epsilon_anneal_end_steps=50).learn(150))
+        agents.append(kind(Screen, **settings, learning_rate=1e-4).learn(150))
     mine, yours = (agent.optimiser.parameters for agent in agents)
     for ours, theirs in zip(mine, yours, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-7)
     actions = [agent.replay.state_dict()["entries"]["actions"] for agent in agents]
     np.testing.assert_array_equal(*actions)
+
+
+@NEEDS_GPU
+def test_what_was_found_is_back_when_the_mark_is_passed() -> None:
+    network, memory, rng = key_learner(), memory_on(DEVICE), np.random.default_rng(0)
+    write(memory, rng, 30)
+    for _ in range(100):
+        network.learn(returns(rng), memory)
+        (step,) = network._steps
+        back = step._probe.entries()
+        torch.cuda.synchronize()
+        np.testing.assert_array_equal(step._probe.entries(), back)
 
 
 @NEEDS_GPU

@@ -9,10 +9,3 @@ def as_input(observations: Any, device: torch.device) -> torch.Tensor:
     """A batch of observations as a tensor on a device."""
     batch = torch.as_tensor(observations, device=device)
     return batch / 255 if batch.dtype == torch.uint8 else batch.float()
-
-
-def on_device(module: torch.nn.Module, device: torch.device) -> torch.nn.Module:
-    """A module on a device, in the layout in which that one computes convolutions."""
-    if device.type == "cuda":
-        module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # which PyTorch does not declare
-    return module.to(device)

@@ -7,12 +7,12 @@ import numpy as np
 from engram.agents.learners.feeds import Sent, encoded, kind_of, source_for
 from engram.agents.learners.front import Front
 from engram.agents.learners.key_settings import KeySettings, checked, learn_entries
-from engram.agents.learners.rmsprop_torch import RMSprop, require_taken
+from engram.agents.learners.rmsprop_torch import RMSprop, health, require_healthy
 from engram.devices import check_weights, put, torch
 from engram.memory import EpisodicMemory
 from engram.memory.probe import Near
 from engram.networks import Network, make_module
-from engram.networks.inputs import as_input, on_device
+from engram.networks.inputs import as_input
 from engram.recording import Exchange, Field, Recorded, Recordings
 from engram.replay.returns import ReturnBatch
 from engram.typing import Array, Floats, Longs
@@ -28,7 +28,7 @@ class TorchKeys:
         self, front: Front, network: Network, settings: KeySettings, rng: np.random.Generator, device: str
     ) -> None:
         self.front, self.settings, self.device = front, settings, torch.device(device)
-        self.module = on_device(make_module(network, front.shape, settings.key_size, rng), self.device)
+        self.module = make_module(network, front.shape, settings.key_size, rng).to(self.device)
         self.optimiser = RMSprop(
             self.module.parameters(),
             learning_rate=settings.learning_rate,
@@ -81,21 +81,25 @@ class KeyStep:
         self._network, self._memory, device, size = network, memory, network.device, len(like)
         self._source = source_for(1, like)
         self._probe: Any = memory.probe_each(size) or HostProbe(memory)
-        returns: dict[str, Field] = {"returns": ((size,), np.float32)}
-        self._given = Exchange(device, self._source.fields | self._probe.fields | returns)
-        self._found = Exchange(device, {"diverged": ((), np.bool_)})
+        fields: dict[str, Field] = dict.fromkeys(("returns", "shares", "empty"), ((size, 1), np.float32))
+        fields["due"] = ((), np.bool_)
+        self._given = Exchange(device, self._source.fields | self._probe.fields | fields)
+        self._found = health(device)
         near = size, min(memory.neighbours, memory.capacity)
         rows = {"keys": ((*near, memory.key_size), np.float32), "values": (near, np.float32)}
         slopes = {f"by_{name}": field for name, field in rows.items()}
         self._entries = Exchange(device, rows | slopes) if network.settings.learn_memory else None
-        changes = [*network.optimiser.state, self._found.there["diverged"]]
+        changes = [*network.optimiser.state, self._found.there["healthy"]]
         self._recorded = Recorded(self._work, device, changes=changes, possible=self._probe.recordable)
 
     def learn(self, batch: ReturnBatch, observations: Any) -> None:
         """Take the step with a batch whose observations are encoded; on a GPU, it goes on after this returns."""
         self.check_valid()
         self._source.take(self._given, observations)
-        self._given.here["returns"][:] = batch.returns
+        empty = self._memory.size[batch.actions] == 0  # such a table predicts 0 whatever the network says
+        here, count = self._given.here, int((~empty).sum())
+        here["returns"][:, 0], here["empty"][:, 0], here["due"][()] = batch.returns, empty, count > 0
+        here["shares"][:, 0] = ~empty / np.float32(max(count, 1))  # of a state in the mean
         self._probe.aim(self._given, batch.actions)
         self._recorded()
         self._recorded.wait_for_mark()
@@ -110,20 +114,18 @@ class KeyStep:
     def check_valid(self) -> None:
         """Raise DivergedError if the last step could not be taken; waits for it."""
         self._recorded.wait()
-        require_taken(self._found)
+        require_healthy(self._found)
 
     def _work(self) -> None:
         """The network, the search, the gradient and RMSprop."""
-        network, optimiser = self._network, self._network.optimiser
+        network, optimiser, given = self._network, self._network.optimiser, self._given.there
         self._given.send()
         h = network.module(self._source.get(self._given)[0])
         near = self._probe.find(self._given, h.detach())
         self._recorded.mark()
-        present = near.there.any(1)  # [B], false for an empty table, which predicts 0 whatever the network says
         with torch.no_grad():
-            estimated = Estimate(h, near, network.settings.delta)
-            count = present.sum().clamp_(min=1)
-            slope = (estimated.q - self._given.there["returns"]).mul_(2 * present / count)  # of the mean of (Q − R)²
+            estimated = Estimate(h, near, given["empty"], network.settings.delta)
+            slope = (estimated.q - given["returns"]).mul_(given["shares"]).mul_(2)  # of the mean of (Q − R)²
             by_h = estimated.slope_of_h(slope)
             sound = near.usable
             if self._entries is not None:
@@ -133,7 +135,7 @@ class KeyStep:
                     self._entries.there[name].copy_(tensor)
                 self._entries.fetch()
         gradients = torch.autograd.grad(h, optimiser.parameters, by_h)
-        optimiser.step(gradients, sound=sound, due=present.any(), diverged=self._found.there["diverged"])
+        optimiser.step(gradients, sound=sound, due=given["due"], healthy=self._found.there["healthy"])
         self._found.fetch()
 
     def _learn_entries(self, near: dict[str, Array]) -> None:
@@ -170,8 +172,8 @@ class HostProbe:
         slots, found, keys, values = self._memory.look_up(self._actions, checked(queries.numpy()), touch=True)
         there = np.arange(slots.shape[1]) < found[:, None]  # [B, k]
         self._entries = np.where(there, self._actions[:, None] * self._memory.capacity + slots, -1)
-        given: Any = (torch.from_numpy(each) for each in (keys, values, there))
-        return Near(*given, torch.tensor(True))
+        given: list[Any] = [torch.from_numpy(each) for each in (keys, values, there)]
+        return Near(given[0], given[1], given[2], torch.tensor(True))
 
     def usable(self) -> bool:
         """Whether every query could be searched, without which nothing was found."""
@@ -235,21 +237,21 @@ class KeyView:
 class Estimate:
     """Q(s, a) = Σ wᵢ Qᵢ / W, wᵢ = 1/(dᵢ + δ), dᵢ = ‖h − hᵢ‖², W = Σ wᵢ, of a batch, and the slopes of a loss with it.
 
-    ∂Q/∂dᵢ = wᵢ² (Q − Qᵢ)/W, from which those by h and hᵢ follow; ∂Q/∂Qᵢ = wᵢ/W. Without any entry Q is 0.
+    ∂Q/∂dᵢ = wᵢ² (Q − Qᵢ)/W, from which those by h and hᵢ follow; ∂Q/∂Qᵢ = wᵢ/W. Q is 0 where `empty` [B, 1] is 1
+    because there is no entry; elsewhere that is 0.
     """
 
-    def __init__(self, h: torch.Tensor, near: Near, delta: float) -> None:
+    def __init__(self, h: torch.Tensor, near: Near, empty: torch.Tensor, delta: float) -> None:
         self._values = near.values  # [B, k]
         self._apart = h.unsqueeze(1) - near.keys  # [B, k, d]
         self._weights = near.there / (self._apart.square().sum(2) + delta)  # [B, k]
-        total = self._weights.sum(1, keepdim=True)
-        self._shares = self._weights / (total + (total == 0))  # wᵢ/W, [B, k]
-        self.q = (self._shares * near.values).sum(1)  # [B]
+        self._shares = self._weights / (self._weights.sum(1, keepdim=True) + empty)  # wᵢ/W, [B, k]
+        self.q = (self._shares * near.values).sum(1, keepdim=True)  # [B, 1]
 
     def _slope_of_distances(self, slope: torch.Tensor) -> torch.Tensor:
-        """2 ∂L/∂dᵢ, [B, k], from ∂L/∂Q [B]."""
-        found: torch.Tensor = self.q.unsqueeze(1) - self._values
-        return found.mul_(self._shares).mul_(self._weights).mul_(2 * slope.unsqueeze(1))
+        """2 ∂L/∂dᵢ, [B, k], from ∂L/∂Q [B, 1]."""
+        found: torch.Tensor = self.q - self._values
+        return found.mul_(self._shares).mul_(self._weights).mul_(2 * slope)
 
     def slope_of_h(self, slope: torch.Tensor) -> torch.Tensor:
         """∂L/∂h, [B, d]."""
@@ -258,4 +260,4 @@ class Estimate:
     def slopes_of_entries(self, slope: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """∂L/∂hᵢ [B, k, d] and ∂L/∂Qᵢ [B, k]."""
         by_distance = self._slope_of_distances(slope)
-        return -by_distance.unsqueeze(2) * self._apart, self._shares * slope.unsqueeze(1)
+        return -by_distance.unsqueeze(2) * self._apart, self._shares * slope

@@ -9,10 +9,10 @@ import numpy as np
 from engram.agents.learners.feeds import Sent, encoded, kind_of, source_for
 from engram.agents.learners.front import Front
 from engram.agents.learners.q_settings import QSettings, combination
-from engram.agents.learners.rmsprop_torch import RMSprop, require_taken
+from engram.agents.learners.rmsprop_torch import RMSprop, health, require_healthy
 from engram.devices import check_weights, put, torch
 from engram.networks import Network, make_module
-from engram.networks.inputs import as_input, on_device
+from engram.networks.inputs import as_input
 from engram.recording import Exchange, Recorded, Recordings, at_once
 from engram.replay.transitions import Batch
 from engram.typing import Array, Floats
@@ -35,7 +35,7 @@ class QNetwork:
             torch.manual_seed(int(rng.integers(2**63)))
             heads = torch.nn.Linear(settings.feature_size, settings.dueling + actions)
         self.front, self.device, self.actions = front, device, actions
-        self._layers = on_device(torch.nn.Sequential(features, torch.nn.ReLU(), heads), device)
+        self._layers = torch.nn.Sequential(features, torch.nn.ReLU(), heads).to(device)
         self.parameters: list[torch.Tensor] = list(self._layers.parameters())
         self._combination = torch.from_numpy(combination(actions, settings.dueling)).to(device)
         self._glances: Recordings[Glance] = Recordings()
@@ -161,8 +161,8 @@ class QStep:
         self._source = source_for(2, like)
         fields = {"actions": ((size, 1), np.int64), "rewards": ((size, 1), np.float32), "ended": ((size, 1), np.bool_)}
         self._given = Exchange(device, self._source.fields | fields)
-        self._found = Exchange(device, {"diverged": ((), np.bool_)})
-        changes = [*learner.optimiser.state, self._found.there["diverged"]]
+        self._found = health(device)
+        changes = [*learner.optimiser.state, self._found.there["healthy"]]
         self._recorded = Recorded(self._work, device, changes=changes)
 
     def learn(self, batch: Batch) -> None:
@@ -185,7 +185,7 @@ class QStep:
     def check_valid(self) -> None:
         """Raise DivergedError if the last step could not be taken; waits for it."""
         self._recorded.wait()
-        require_taken(self._found)
+        require_healthy(self._found)
 
     def inputs(self) -> torch.Tensor:
         """Send the batch; the observations and those that followed, [2, B, …]."""
@@ -200,7 +200,7 @@ class QStep:
         taken = q.gather(1, self._given.there["actions"])  # Q(s, a), [B, 1]
         slope = (taken.detach() - self.targets(values)).clamp_(-1, 1)  # of the Huber loss
         gradients = torch.autograd.grad(taken, online.parameters, slope)
-        optimiser.step(gradients, diverged=self._found.there["diverged"])
+        optimiser.step(gradients, healthy=self._found.there["healthy"])
         self._found.fetch()
 
     def _values(self, following: torch.Tensor) -> list[Callable[[], torch.Tensor]]:
