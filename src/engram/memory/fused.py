@@ -24,7 +24,7 @@ from engram.memory.device_search import Search
 from engram.recording import uncollected
 from engram.typing import Ints, Longs
 
-TILE_NUMBERS = 8192  # in a tile of keys: 64 for each of a program's 128 threads
+TILE_NUMBERS = 4096  # in a tile of keys: 32 for each of a program's 128 threads; twice that for very large tables
 MOST_ENTRIES = 128  # in a tile
 WIDEST = 1024  # dimensions
 LARGEST = 32_768  # numbers from which one program selects
@@ -147,9 +147,10 @@ def block_of(number: int) -> int:
     return max(16, 1 << (number - 1).bit_length())
 
 
-def tile_entries(key_size: int) -> int:
+def tile_entries(key_size: int, capacity: int) -> int:
     """The number of entries in a tile."""
-    return min(MOST_ENTRIES, TILE_NUMBERS // block_of(key_size))
+    entries = TILE_NUMBERS // block_of(key_size)
+    return min(MOST_ENTRIES, entries if capacity <= LARGEST * entries else 2 * entries)
 
 
 def warps(block: int) -> int:
@@ -163,7 +164,7 @@ class Work:
     def __init__(self, search: Search, queries: int, rows: int, wanted: int) -> None:
         device = search.keys.device
         self.search, self.rows, self.wanted = search, rows, wanted
-        self.tile = tile_entries(search.key_size)
+        self.tile = tile_entries(search.key_size, search.capacity)
         self.tiles = -(-search.capacity // self.tile)
         self.wanted_tiles = min(wanted, self.tiles)
         self.queries = torch.empty(queries, search.key_size, device=device)
@@ -268,7 +269,7 @@ class FusedSearch(Search):
         """Whether the kernels can search this shape: one program holds a tile of keys, and all that it selects from."""
         if key_size > WIDEST:
             return False
-        tile = tile_entries(key_size)
+        tile = tile_entries(key_size, capacity)
         return capacity <= LARGEST * tile and wanted * tile <= LARGEST
 
     def work(self, queries: int, rows: int, wanted: int) -> Work:

@@ -81,7 +81,7 @@ class KeyStep:
         self._network, self._memory, device, size = network, memory, network.device, len(like)
         self._source = source_for(1, like)
         self._probe: Any = memory.probe_each(size) or HostProbe(memory)
-        fields: dict[str, Field] = dict.fromkeys(("returns", "shares", "empty"), ((size, 1), np.float32))
+        fields: dict[str, Field] = dict.fromkeys(("returns", "factors", "empty"), ((size, 1), np.float32))
         fields["due"] = ((), np.bool_)
         self._given = Exchange(device, self._source.fields | self._probe.fields | fields)
         self._found = health(device)
@@ -99,7 +99,7 @@ class KeyStep:
         empty = self._memory.size[batch.actions] == 0  # such a table predicts 0 whatever the network says
         here, count = self._given.here, int((~empty).sum())
         here["returns"][:, 0], here["empty"][:, 0], here["due"][()] = batch.returns, empty, count > 0
-        here["shares"][:, 0] = ~empty / np.float32(max(count, 1))  # of a state in the mean
+        here["factors"][:, 0] = ~empty * np.float32(2 / max(count, 1))  # of Q − R in the slope of the mean of (Q − R)²
         self._probe.aim(self._given, batch.actions)
         self._recorded()
         self._recorded.wait_for_mark()
@@ -125,7 +125,7 @@ class KeyStep:
         self._recorded.mark()
         with torch.no_grad():
             estimated = Estimate(h, near, given["empty"], network.settings.delta)
-            slope = (estimated.q - given["returns"]).mul_(given["shares"]).mul_(2)  # of the mean of (Q − R)²
+            slope = (estimated.q - given["returns"]).mul_(given["factors"])
             by_h = estimated.slope_of_h(slope)
             sound = near.usable
             if self._entries is not None:
