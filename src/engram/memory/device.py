@@ -4,6 +4,7 @@ The search is exact: direct differences, and ties to the lowest slot. The device
 distances may differ from the CPU's in the last bits.
 """
 
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -117,7 +118,7 @@ class DeviceStore(Store):
         slots, distances = near.slots.reshape(shape), near.distances.reshape(shape)
         weigh(self.tables.values, self.tables.size, slots, distances, *self.reading, values)
         if touch:
-            actions = np.tile(np.arange(tables), count)
+            actions = all_actions(tables, count)
             found = np.minimum(self.tables.size, wanted)[actions]
             self.touch(actions, near.slots, near.distances, found, rows=tables)
         return values
@@ -256,6 +257,12 @@ class Values:
             self.there[torch.from_numpy(entries).to(self.there.device)] = new.to(self.there.device)
             self.old = []
         return self.there
+
+
+@lru_cache(maxsize=16)
+def all_actions(tables: int, count: int) -> Longs:
+    """The action of each row of a search for `count` queries in every table."""
+    return np.tile(np.arange(tables), count)
 
 
 def make_search(keys: Any, neighbours: int) -> Search:

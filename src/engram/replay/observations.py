@@ -173,9 +173,9 @@ class FrameObservations(Observations):
         previous = self._previous
         if self.newest < 0:
             frames = observation
-        elif np.array_equal(observation[:-1], previous[1:]):
+        elif observation[:-1].tobytes() == previous[1:].tobytes():  # bytes are compared at once
             frames = observation[-1:]
-        elif np.array_equal(observation, previous):  # as when a lost life ends an episode
+        elif observation.tobytes() == previous.tobytes():  # as when a lost life ends an episode
             frames = observation[:0]
         else:
             frames = observation
