@@ -1,8 +1,9 @@
-"""What a GPU does for the memory and for the agents: `python benchmarks/gpu.py OUT.json`, on one; about two minutes.
+"""What a GPU does for the memory and for the agents: `python benchmarks/gpu.py OUT.json`, on one; some minutes.
 
 The search of a full memory beside a matrix product with top-k in plain PyTorch, and beside the time that reading the
-keys once takes; its neighbours checked against the CPU's. Then acting and learning of MFEC and NEC on Pong with 10⁵
-entries for each of its 6 actions and for each of all 18, beside the same two; and D3QN on Pong, for a short run.
+keys once takes; its neighbours checked against the CPU's. Then acting and learning on Pong, of MFEC and NEC with 10⁵
+entries for each of its 6 actions and for each of all 18, beside the same two, and of D3QN. NEC and D3QN do the same
+work twice: recorded as CUDA graphs, and launched operation by operation.
 
 Observations are those of random play. Entries are not: keys and values are normally distributed, since filling such a
 memory by playing would take hours. The file is written after every row.
@@ -10,6 +11,7 @@ memory by playing would take hours. The file is written after every row.
 
 import json
 import sys
+from array import array
 from collections.abc import Callable
 from functools import cache
 from itertools import cycle
@@ -22,7 +24,7 @@ import torch
 
 from engram import D3QN, MFEC, NEC, EpisodicMemory
 from engram.envs.make import make_by_id
-from engram.replay.returns import ReturnBatch
+from engram.recording import Recorded
 from engram.typing import Array, Floats
 
 DEVICE = "cuda"
@@ -37,11 +39,17 @@ SETTINGS = (
 GAMES = ("pong", "pong?full_action_space=true")
 CAPACITY = 100_000  # of the agents' memories
 EPISODE = 200  # steps
+REPLAY = 20_000  # observations
 BATCH = 32
 
 
 def microseconds(work: Callable[[], object], repeats: int = 50) -> float:
     """The median time of a piece of work, the device's included."""
+    return quantiles(work, repeats)[0]
+
+
+def quantiles(work: Callable[[], object], repeats: int = 300) -> list[float]:
+    """The median time of a piece of work, the device's included, and those that 5 and 95 in 100 are below."""
     times = []
     for _ in range(repeats + 5):
         torch.cuda.synchronize()
@@ -49,7 +57,7 @@ def microseconds(work: Callable[[], object], repeats: int = 50) -> float:
         work()
         torch.cuda.synchronize()
         times.append(perf_counter() - begin)
-    return float(np.median(times[5:]) * 1e6)
+    return [float(time) for time in np.percentile(times[5:], (50, 5, 95)) * 1e6]
 
 
 @cache
@@ -128,83 +136,67 @@ def observations(game: str) -> list[Array]:
     return seen
 
 
-def full_agent(kind: type[MFEC | NEC], game: str, **settings: Any) -> Any:
-    """An agent that never explores, with a full memory."""
-    greedy: dict[str, Any] = {"device": DEVICE, "epsilon_initial": 0.0, "epsilon_final": 0.0}
-    agent = kind(game, seed=0, capacity=CAPACITY, **greedy, **settings)
+GREEDY: dict[str, Any] = {"device": DEVICE, "seed": 0, "epsilon_initial": 0.0, "epsilon_final": 0.0}
+
+
+def measure_mfec(game: str, strategy: str) -> dict[str, Any]:
+    """Acting; and writing an episode of play whose actions are random, so that it goes into all tables."""
+    agent = MFEC(game, capacity=CAPACITY, strategy=strategy, **GREEDY)
     fill(agent.memory)
-    return agent
-
-
-def measure_acting(agent: Any, game: str) -> dict[str, Any]:
-    """The time of one `act`: encode an observation, read all tables, note what was used."""
-    seen = cycle(observations(game))
+    seen, rng, times = cycle(observations(game)), np.random.default_rng(3), []
     row = {
         "agent": agent.name,
-        "strategy": agent.memory.strategy.name,
+        "strategy": strategy,
         "env": game,
-        "setting": [agent.memory.actions, agent.memory.capacity, agent.memory.key_size, agent.memory.neighbours],
+        "setting": [agent.memory.actions, CAPACITY, agent.memory.key_size, agent.memory.neighbours],
         "act_us": microseconds(lambda: agent.act(next(seen), 1), 100),
         "encode_us": microseconds(lambda: agent.encoder(next(seen)[None]), 100),
         **peers(agent.memory),
     }
-    agent._forget_episode()
-    return row
-
-
-def measure_mfec(game: str, strategy: str) -> dict[str, Any]:
-    agent = full_agent(MFEC, game, strategy=strategy)
-    row = measure_acting(agent, game)
-    seen, rng, times = observations(game), np.random.default_rng(3), []
-    for begin in range(0, len(seen), EPISODE):
-        episode = seen[begin : begin + EPISODE]
-        for observation in episode:
-            agent.act(observation, 1)
-        agent._actions[:] = rng.integers(agent.memory.actions, size=EPISODE).tolist()  # into all tables
-        agent._rewards[:] = [0.0] * (EPISODE - 1)
+    agent.forget_episode()
+    for _ in range(4):
+        for _ in range(EPISODE):
+            agent.act(next(seen), 1)
+        agent.unfinished.actions[:] = array("q", rng.integers(agent.memory.actions, size=EPISODE).tolist())
+        agent.unfinished.rewards.extend([0.0] * (EPISODE - 1))
         torch.cuda.synchronize()
         start = perf_counter()
-        agent.observe(1.0, episode[-1], True, False)
+        agent.observe(1.0, next(seen), True, False)
         torch.cuda.synchronize()
         times.append(perf_counter() - start)
     return row | {"write_per_state_us": float(np.median(times[1:]) / EPISODE * 1e6)}
 
 
-def measure_nec(game: str) -> dict[str, Any]:
-    agent = full_agent(NEC, game, neighbours=50, key_size=128, replay_size=1_000)
-    row = measure_acting(agent, game)
-    images = np.stack(observations(game)[:BATCH])
-    batch = ReturnBatch(images, np.arange(BATCH) % agent.memory.actions, np.zeros(BATCH, np.float32))
-    return row | {f"learn_from_batch_{BATCH}_us": microseconds(lambda: agent.learn_from(batch))}
+def measure_nec(game: str, *, graphs: bool) -> dict[str, Any]:
+    agent = NEC(game, capacity=CAPACITY, neighbours=50, key_size=128, replay_size=REPLAY, **GREEDY)
+    fill(agent.memory)
+    for observation in observations(game):
+        agent.replay.add(observation, int(agent.policy_rng.integers(agent.memory.actions)))
+    agent.replay.finish(np.zeros(len(observations(game)), np.float32))
+    row = measure_learner(agent, game, graphs=graphs)
+    setting = [agent.memory.actions, CAPACITY, agent.memory.key_size, agent.memory.neighbours]
+    return row | {"setting": setting, **peers(agent.memory)}
 
 
-def measure_d3qn(game: str, steps: int, **settings: Any) -> dict[str, Any]:
-    """A short run, learning steps timed as they come."""
-    annealed: dict[str, Any] = {"device": DEVICE, "epsilon_anneal_start_steps": 0, "epsilon_anneal_end_steps": 1}
-    agent: Any = D3QN(game, seed=0, **annealed, **settings)
-    learned: list[float] = []
-    learn = agent.learn_from
+def measure_d3qn(game: str, *, graphs: bool) -> dict[str, Any]:
+    agent = D3QN(game, feature_size=128, replay_size=REPLAY, **GREEDY)
+    first, *rest = observations(game)
+    agent.replay.begin(first)
+    for observation in rest:
+        agent.replay.add(int(agent.policy_rng.integers(agent.spaces.actions)), 0.0, observation)
+    return measure_learner(agent, game, graphs=graphs)
 
-    def timed(batch: Any) -> None:
-        torch.cuda.synchronize()
-        begin = perf_counter()
-        learn(batch)
-        torch.cuda.synchronize()
-        learned.append(perf_counter() - begin)
 
-    agent.learn_from = timed
-    begin = perf_counter()
-    agent.learn(steps)
-    seconds = perf_counter() - begin
-    seen = cycle(observations(game))
+def measure_learner(agent: Any, game: str, *, graphs: bool) -> dict[str, Any]:
+    """Acting, from an observation to an action, and a learning step, from drawing a batch to the new weights."""
+    seen, rng = cycle(observations(game)), np.random.default_rng(4)
     return {
         "agent": agent.name,
         "env": game,
-        "steps": steps,
-        "steps_per_second": steps / seconds,
-        "act_us": microseconds(lambda: agent.predict(next(seen)), 100),
-        "learning_step_us": float(np.median(learned) * 1e6),
-        "learning_steps": len(learned),
+        "graphs": graphs,
+        "act_us": quantiles(lambda: agent.act(next(seen), 1)),
+        f"learn_from_batch_{BATCH}_us": quantiles(lambda: agent.learn_from(agent.replay.sample(rng, BATCH))),
+        "of_it_drawing_us": quantiles(lambda: agent.replay.sample(rng, BATCH)),
     }
 
 
@@ -218,13 +210,16 @@ def main() -> None:
         print(json.dumps(row), flush=True)
         path.write_text(json.dumps(results, indent=1) + "\n")
 
-    for setting in SETTINGS:
-        keep("search", measure_search(*setting))
+    for graphs in (False, True, False, True):  # in turn, twice
+        Recorded.graphs = graphs
+        for game in GAMES:
+            keep("agents", measure_nec(game, graphs=graphs))
+        keep("agents", measure_d3qn(GAMES[0], graphs=graphs))
     for game in GAMES:
         for strategy in ("lru", "dkm"):
             keep("agents", measure_mfec(game, strategy))
-        keep("agents", measure_nec(game))
-    keep("agents", measure_d3qn("pong", 4_000, learning_start_steps=2_000, replay_size=10_000, feature_size=128))
+    for setting in SETTINGS:
+        keep("search", measure_search(*setting))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ except ModuleNotFoundError as error:
         'pip install "engram-rl[torch]"'
     ) from error
 
-__all__ = ["check_weights", "find_device", "put", "torch"]
+__all__ = ["check_weights", "find_device", "free_on", "put", "torch"]
 
 
 def find_device(name: str) -> torch.device:
@@ -30,6 +30,14 @@ def find_device(name: str) -> torch.device:
     if name.startswith("cuda") and not there:
         raise InvalidInputError(f'device {name!r} was asked for, but PyTorch sees no GPU; use "cpu" or "auto"')
     return torch.device(name)
+
+
+def free_on(device: torch.device) -> int | None:
+    """Bytes that are free on a GPU, those among them that PyTorch holds in reserve; None for main memory."""
+    if device.type != "cuda":
+        return None
+    reserve = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return int(torch.cuda.mem_get_info(device)[0]) + reserve
 
 
 def put(weight: torch.Tensor, array: Any, **limits: float) -> None:

@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram import NEC, evaluate_policy, load
-from engram.agents.learners.keys_torch import estimate
+from engram.agents.learners.keys_torch import Estimate
 from engram.agents.learners.rmsprop_torch import RMSprop
 from engram.agents.nec import NECConfig, n_step_returns
 from engram.devices import torch
 from engram.errors import InvalidInputError
-from engram.networks import make_module
-from engram.networks.mlp import MLP
+from engram.memory.probe import Near
 from tests.conftest import Corridor, assert_same_state
 
 STRATEGIES = ["lru", "rew", "sur", "kmeans", "dkm", "fading"]
@@ -77,28 +76,36 @@ def central_differences(function: Callable[[], float], numbers: torch.Tensor, st
     return slopes
 
 
+def estimate(
+    h: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, there: torch.Tensor, delta: float
+) -> torch.Tensor:
+    """Q(s, a) = Σ wᵢ Qᵢ / Σ wᵢ, wᵢ = 1/(‖h − hᵢ‖² + δ): h [B, d], keys [B, k, d], values and `there` [B, k]."""
+    weights = there / ((h.unsqueeze(1) - keys).square().sum(2) + delta)
+    return (weights * values).sum(1) / weights.sum(1)
+
+
 def test_gradients_agree_with_central_differences() -> None:
-    """Of the loss with respect to the network's weights, the stored keys and the stored values, in float64."""
+    """Of the loss with respect to keys, the stored keys and the stored values, in float64."""
     rng = np.random.default_rng(0)
     batch, k, dims = 5, 4, 6
-    network = make_module(MLP(), (3,), dims, rng).double()
-    observations = torch.from_numpy(rng.standard_normal((batch, 3)))
-    keys = torch.from_numpy(rng.standard_normal((batch, k, dims)) * 0.3).requires_grad_()
-    values = torch.from_numpy(rng.standard_normal((batch, k))).requires_grad_()
-    there = torch.ones(batch, k, dtype=torch.float64)
-    there[1, 2:] = 0  # a table with two entries only
+    h = torch.from_numpy(rng.standard_normal((batch, dims)) * 0.3)
+    keys = torch.from_numpy(rng.standard_normal((batch, k, dims)) * 0.3)
+    values = torch.from_numpy(rng.standard_normal((batch, k)))
+    there = torch.ones(batch, k, dtype=torch.bool)
+    there[1, 2:] = False  # a table with two entries only
     returns = torch.from_numpy(rng.standard_normal(batch))
 
-    def loss() -> torch.Tensor:
-        return (estimate(network(observations), keys, values, there, 1e-3) - returns).square().mean()
+    def loss() -> float:
+        return float((estimate(h, keys, values, there, 1e-3) - returns).square().mean())
 
-    parameters = [*network.parameters(), keys, values]
-    gradients = torch.autograd.grad(loss(), parameters)
-    with torch.no_grad():
-        for parameter, gradient in zip(parameters, gradients, strict=True):
-            slopes = central_differences(lambda: float(loss()), parameter.data)
-            torch.testing.assert_close(gradient, slopes, rtol=1e-5, atol=1e-7)
-            assert gradient.abs().max() > 1e-6, "nothing to compare"
+    estimated = Estimate(h, Near(keys, values, there, torch.tensor(True)), torch.zeros(batch, 1), 1e-3)
+    torch.testing.assert_close(estimated.q[:, 0], estimate(h, keys, values, there, 1e-3))
+    slope = 2 * (estimated.q - returns[:, None]) / batch
+    gradients = estimated.slope_of_h(slope), *estimated.slopes_of_entries(slope)
+    for numbers, gradient in zip((h, keys, values), gradients, strict=True):
+        slopes = central_differences(loss, numbers)
+        torch.testing.assert_close(gradient, slopes, rtol=1e-5, atol=1e-7)
+        assert gradient.abs().max() > 1e-6, "nothing to compare"
 
 
 def test_rmsprop_has_epsilon_inside_the_root() -> None:

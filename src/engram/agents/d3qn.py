@@ -9,6 +9,7 @@ import numpy as np
 from engram import checks
 from engram.agents.common.base import Agent
 from engram.agents.common.config import EncoderConfig, chosen_device
+from engram.agents.common.saved import check_part
 from engram.agents.common.settings import takes
 from engram.agents.learners.front import Front
 from engram.agents.learners.q_compiled import CompiledQ
@@ -103,6 +104,8 @@ class D3QN(Agent):
             self.learner = TorchQ(front, recipe, spaces.actions, settings, rng, device)
         self.online, self.target, self.optimiser = self.learner.online, self.learner.target, self.learner.optimiser
         self.replay = TransitionReplay(config.replay_size, spaces.observation_shape, spaces.observation_dtype)
+        if device != "cpu" and front.encoder is None:
+            self.replay.mirror_on(self.learner.device)
         self.replay_rng = generator(self.seed, "replay")
         self._action = 0  # the last one taken
         self._view = View(
@@ -151,9 +154,9 @@ class D3QN(Agent):
         return q
 
     def check_learned(self) -> None:
-        """The networks' weights are within limits, and the values are finite."""
-        for network in (self.online, self.target):
-            network.check_valid()
+        """All learning steps could be taken, the networks' weights are within limits, and the values are finite."""
+        for part in (self.learner, self.online, self.target):
+            check_part(part)
         self._values(self.example())
 
     def check_parts(self) -> None:

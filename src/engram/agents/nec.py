@@ -121,9 +121,9 @@ class NEC(Agent):
         if device == "cpu" and widths is not None:
             self.network: Any = CompiledKeys(front, widths, settings, rng)
         else:
-            from engram.agents.learners.keys_torch import TorchKeys  # noqa: PLC0415 (needs torch)
+            from engram.agents.learners import keys_torch  # noqa: PLC0415 (needs torch)
 
-            self.network = TorchKeys(front, recipe, settings, rng, device)
+            self.network = keys_torch.TorchKeys(front, recipe, settings, rng, device)
         self.optimiser = self.network.optimiser
         self.memory = EpisodicMemory(
             actions=spaces.actions,
@@ -139,7 +139,12 @@ class NEC(Agent):
         )
         self.replay = ReturnReplay(config.replay_size, spaces.observation_shape, spaces.observation_dtype)
         self.replay_rng = generator(self.seed, "replay")
-        self.recall = Recall(self.network, self.memory, spaces, ties=config.ties)
+        glance = None
+        if device != "cpu":
+            glance = keys_torch.KeyGlance(self.network, self.memory)
+            if front.encoder is None:
+                self.replay.mirror_on(self.network.device)
+        self.recall = Recall(self.network, self.memory, spaces, ties=config.ties, glance=glance)
         self.unfinished, self.waiting = self.recall.unfinished, self.recall.waiting
         self._desk = self._find_desk()
         if self._desk is not None:
@@ -229,11 +234,9 @@ class NEC(Agent):
             raise InvalidInputError("the replay's unfinished episode is another one than the memory's")
 
     def _load_state(self, state: dict[str, Any]) -> None:
-        """Restore what `state_dict` gave; keys of the unfinished episode go back to the device."""
+        """Restore what `state_dict` gave, if it can be learned from."""
         best = state["unfinished"].get("best", np.zeros(0))
         returns = state["memory"]["values"], state["replay"]["entries"]["returns"], best
         if not all((np.abs(each.astype(np.float64)) <= LARGEST_RETURN).all() for each in returns):
             raise InvalidInputError(f"returns to learn from must be numbers of at most {LARGEST_RETURN:g} up or down")
         super()._load_state(state)
-        if self.device != "cpu" and self.network.settled:
-            self.unfinished.keys = self.network.moved(self.unfinished.keys)

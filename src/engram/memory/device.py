@@ -4,13 +4,14 @@ The search is exact: direct differences, and ties to the lowest slot. The device
 distances may differ from the CPU's in the last bits.
 """
 
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from engram.compiling import compiled
-from engram.devices import find_device, torch
+from engram.devices import find_device, free_on, torch
 from engram.errors import InvalidInputError
 from engram.memory.arguments import as_floats
 from engram.memory.description import count_wanted, describe, find_match, is_full, is_updated
@@ -50,7 +51,7 @@ class DeviceStore(Store):
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays, in main memory and on the device."""
-        return super().nbytes + self._keys.nbytes
+        return super().nbytes + self._keys.nbytes + (0 if self._values is None else self._values.there.nbytes)
 
     def new_tables(self, actions: int, companions: int) -> Tables:
         """Empty tables, and an empty tensor of keys."""
@@ -60,6 +61,7 @@ class DeviceStore(Store):
             self._keys = self._fresh_keys
             self._search = make_search(self._keys, self.reading.neighbours)
             self._way = torch.zeros(self.key_size, dtype=torch.float64, device=self.device)
+            self._values: Values | None = None  # once they are wanted there
         return self.tables_for_keys(actions, companions, 0)
 
     def as_keys(self, keys: Any) -> Any:
@@ -77,8 +79,22 @@ class DeviceStore(Store):
 
     def search(self, queries: Any, actions: Longs | None, wanted: int) -> Found:
         """The nearest entries of each query in the table of its own action, or in all: a row for each table."""
-        tables = len(self.tables.size)
+        return unpack(self.find_codes(queries, actions, wanted))
+
+    def note_sizes(self) -> None:
+        """Tell the search how many entries the tables have."""
         self._search.note_sizes(self.tables.size)
+
+    def work(self, count: int, rows: int) -> Any | None:
+        """Room for a search of this shape that can be recorded; None where that cannot be."""
+        if rows * self._search.row_numbers > CHUNK:
+            return None
+        return self._search.work(count, rows, self.reading.neighbours)
+
+    def find_codes(self, queries: Any, actions: Longs | None, wanted: int) -> Longs:
+        """What a search finds as codes, [R, wanted + 1]: see device_search.py."""
+        tables = len(self.tables.size)
+        self.note_sizes()
         rows = 1 if actions is not None else tables  # of a query
         count = max(1, CHUNK // (rows * self._search.row_numbers))
         codes = [np.zeros((0, wanted + 1), np.int64)]
@@ -86,20 +102,23 @@ class DeviceStore(Store):
             some = queries[begin : begin + count]
             plan = plan_all(tables, len(some)) if actions is None else plan_each(tables, actions[begin : begin + count])
             codes.append(self._search.nearest(some, plan, wanted))
-        return unpack(codes[1] if len(codes) == 2 else np.concatenate(codes))
+        return codes[1] if len(codes) == 2 else np.concatenate(codes)
 
     def read(self, queries: Any, *, touch: bool) -> Any | None:
         """Q of every query in every table, [B, actions]; None if a query cannot be searched."""
+        near = self.search(queries, None, self.reading.neighbours)
+        return self.read_found(near, touch=touch) if near.usable else None
+
+    def read_found(self, near: Found, *, touch: bool) -> Floats:
+        """Q of every query in every table, [B, actions], from the neighbours in each."""
         tables, wanted = len(self.tables.size), self.reading.neighbours
-        near = self.search(queries, None, wanted)
-        if not near.usable:
-            return None
-        values = np.empty((len(queries), tables), np.float32)
+        count = len(near.slots) // tables
+        values = np.empty((count, tables), np.float32)
         shape = *values.shape, wanted
         slots, distances = near.slots.reshape(shape), near.distances.reshape(shape)
         weigh(self.tables.values, self.tables.size, slots, distances, *self.reading, values)
         if touch:
-            actions = np.tile(np.arange(tables), len(queries))
+            actions = all_actions(tables, count)
             found = np.minimum(self.tables.size, wanted)[actions]
             self.touch(actions, near.slots, near.distances, found, rows=tables)
         return values
@@ -151,6 +170,7 @@ class DeviceStore(Store):
             )
         finally:  # states before one that was refused are stored
             self.move_keys(action, slots, keys, weights)
+            self.note_values(action * self.capacity + slots[slots >= 0])
 
     def move_keys(self, action: int, slots: Longs, keys: Any, weights: Doubles) -> None:
         """As `move_key` for one key after the other, in one copy where each is taken as it is or not at all."""
@@ -175,6 +195,8 @@ class DeviceStore(Store):
             strategy, tables, action, value, state, episode_return, slots, distances, self.step, reading
         )
         self.move_key(action, placed.slot, key, placed.weight)
+        if placed.slot >= 0:
+            self.note_values(np.array([action * self.capacity + placed.slot]))
 
     def move_key(self, action: int, slot: Whole, key: Any, weight: float) -> None:
         """c ← c + w (s − c), the product and the sum in float64 as on the CPU."""
@@ -188,7 +210,19 @@ class DeviceStore(Store):
         """Give entries new keys and values."""
         where = torch.from_numpy(actions).to(self.device), torch.from_numpy(slots).to(self.device)
         self._keys[where] = self.as_keys(keys)
+        self.note_values(actions * self.capacity + slots)
         super().adjust(actions, slots, np.zeros((len(values), 0), np.float32), values)
+
+    def note_values(self, entries: Longs) -> None:
+        """Note that the values of entries, given as action × capacity + slot, have changed."""
+        if self._values is not None:
+            self._values.old.append(entries)
+
+    def values(self) -> Any:
+        """The values of all entries on the device, [actions · capacity], as they are now."""
+        if self._values is None:
+            self._values = Values(self.tables.values, self.device)
+        return self._values.renewed(self.tables.values)
 
     def fill(self, tables: Tables, action: int, keys: Floats) -> None:
         """Copy one table's keys to the fresh tensor, and build its hash index and heap."""
@@ -200,14 +234,36 @@ class DeviceStore(Store):
         super().take(tables)
         self._keys.copy_(self._fresh_keys)
         self._fresh_keys = self._keys
+        if self._values is not None:
+            self._values.there.copy_(torch.from_numpy(tables.values).view(-1))
+            self._values.old = []
+
+    def keys_at(self, entries: Any) -> Any:
+        """The keys of entries, given as action × capacity + slot on the device, [N, key_size]."""
+        return self._keys.view(-1, self.key_size).index_select(0, entries)
 
 
-def free_on(device: Any) -> int | None:
-    """Bytes that are free on a GPU, those among them that PyTorch holds in reserve; None for main memory."""
-    if device.type != "cuda":
-        return None
-    reserve = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return int(torch.cuda.mem_get_info(device)[0]) + reserve
+class Values:
+    """The values of all entries on the device, of which those that have changed are sent when they are wanted."""
+
+    def __init__(self, values: Floats, device: Any) -> None:
+        self.there = torch.from_numpy(values).view(-1).to(device, copy=True)
+        self.old: list[Longs] = []  # entries that have changed since, as action × capacity + slot
+
+    def renewed(self, values: Floats) -> Any:
+        """The values as they are now."""
+        if self.old:
+            entries = np.unique(np.concatenate(self.old))
+            new = torch.from_numpy(values.reshape(-1)[entries])
+            self.there[torch.from_numpy(entries).to(self.there.device)] = new.to(self.there.device)
+            self.old = []
+        return self.there
+
+
+@lru_cache(maxsize=16)
+def all_actions(tables: int, count: int) -> Longs:
+    """The action of each row of a search for `count` queries in every table."""
+    return np.tile(np.arange(tables), count)
 
 
 def make_search(keys: Any, neighbours: int) -> Search:

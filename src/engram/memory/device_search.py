@@ -66,6 +66,10 @@ class Search:
             self._noted = sizes.copy()
             self.sizes.copy_(torch.from_numpy(sizes.astype(np.int32)))
 
+    def work(self, queries: int, rows: int, wanted: int) -> Any | None:
+        """Room for a search of this shape that can be recorded; None: this one asks the host in between."""
+        return None
+
     def rows_of(self, plan: Ints) -> int:
         """The number of rows R of a plan."""
         return (len(plan) - self.tables - 1) // 2

@@ -11,9 +11,7 @@ is taken from the front, so that ties go to the lowest slot. The three are one l
 are recorded as a CUDA graph.
 """
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,9 +21,10 @@ import triton.language as tl
 from engram.devices import torch
 from engram.memory.arguments import KEY_LIMIT
 from engram.memory.device_search import Search
+from engram.recording import uncollected
 from engram.typing import Ints, Longs
 
-TILE_NUMBERS = 8192  # in a tile of keys: 64 for each of a program's 128 threads
+TILE_NUMBERS = 4096  # in a tile of keys: 32 for each of a program's 128 threads; twice that for very large tables
 MOST_ENTRIES = 128  # in a tile
 WIDEST = 1024  # dimensions
 LARGEST = 32_768  # numbers from which one program selects
@@ -139,6 +138,7 @@ def entries_kernel(
     slots = tl.load(near_tiles + row * wanted_tiles + i // tile_size, mask=inside, other=0) * tile_size + i % tile_size
     bits = tl.load(d2 + row * capacity + slots, mask=inside & (slots < capacity), other=NEVER)
     taken, place = smallest(bits, wanted)
+    slots = tl.minimum(slots, capacity - 1)  # beyond it only where a query is not finite
     tl.store(codes + row * (wanted + 1) + place, (bits.to(tl.int64) << 32) | slots, mask=taken)
 
 
@@ -147,26 +147,15 @@ def block_of(number: int) -> int:
     return max(16, 1 << (number - 1).bit_length())
 
 
-def tile_entries(key_size: int) -> int:
+def tile_entries(key_size: int, capacity: int) -> int:
     """The number of entries in a tile."""
-    return min(MOST_ENTRIES, TILE_NUMBERS // block_of(key_size))
+    entries = TILE_NUMBERS // block_of(key_size)
+    return min(MOST_ENTRIES, entries if capacity <= LARGEST * entries else 2 * entries)
 
 
 def warps(block: int) -> int:
     """The number of warps for a program that selects from a block."""
     return min(max(block // 256, 4), 16)
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """While entered, no garbage is collected: to end another graph would spoil the one that is being recorded."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 class Work:
@@ -175,7 +164,7 @@ class Work:
     def __init__(self, search: Search, queries: int, rows: int, wanted: int) -> None:
         device = search.keys.device
         self.search, self.rows, self.wanted = search, rows, wanted
-        self.tile = tile_entries(search.key_size)
+        self.tile = tile_entries(search.key_size, search.capacity)
         self.tiles = -(-search.capacity // self.tile)
         self.wanted_tiles = min(wanted, self.tiles)
         self.queries = torch.empty(queries, search.key_size, device=device)
@@ -242,6 +231,11 @@ class Work:
             num_warps=warps(block),
         )
 
+    def search_for(self, queries: Any, plan: Any, codes: Any) -> None:
+        """Search by a plan on the device as a part of other work; codes go to a tensor [R, wanted + 1]."""
+        self.queries, self.plan, self.codes = queries.contiguous(), plan, codes
+        self.launch()
+
     def run(self, *, record: bool) -> Longs:
         """Search and return the codes; with `record`, as a CUDA graph that is recorded after a few searches."""
         self.uses += 1
@@ -275,8 +269,12 @@ class FusedSearch(Search):
         """Whether the kernels can search this shape: one program holds a tile of keys, and all that it selects from."""
         if key_size > WIDEST:
             return False
-        tile = tile_entries(key_size)
+        tile = tile_entries(key_size, capacity)
         return capacity <= LARGEST * tile and wanted * tile <= LARGEST
+
+    def work(self, queries: int, rows: int, wanted: int) -> Work:
+        """Room for a search of this shape that can be recorded."""
+        return Work(self, queries, rows, wanted)
 
     def square_distances(self, queries: Any, plan: Ints) -> Any:
         """d² of every row by direct differences, [R, capacity], infinite beyond a table's entries."""

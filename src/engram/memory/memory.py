@@ -220,6 +220,30 @@ class EpisodicMemory:
         narrow = not is_wide(self.key_size, self.capacity)
         return Desk(store, *args) if type(store) is Store and built_in and narrow else None
 
+    def probe_all(self, count: int) -> Any:
+        """A search for so many queries in all tables as a part of work on a device; None if keys are not there."""
+        probe = self._probes()
+        return None if probe is None else probe.ProbeAll(self._store, count)
+
+    def probe_each(self, count: int) -> Any:
+        """A search for so many queries, each in its own table, likewise."""
+        probe = self._probes()
+        return None if probe is None else probe.ProbeEach(self._store, count)
+
+    def _probes(self) -> Any:
+        """The module with searches on a device, if the keys are on one."""
+        if not hasattr(self._store, "read_found"):
+            return None
+        from engram.memory import probe  # noqa: PLC0415 (needs torch)
+
+        return probe
+
+    def read_found(self, found: Any) -> Floats:
+        """Q of every query in every table, [B, actions], from what `probe_all` found; counts as use."""
+        store: Any = self._store
+        values: Floats = store.read_found(found, touch=True)
+        return values
+
     def entries(self, action: int) -> dict[str, Array]:
         """Copies of one table's entries by name: keys, values, states, and the strategy's numbers."""
         action = self._checked_action(action)

@@ -8,4 +8,4 @@ from engram.devices import torch
 def as_input(observations: Any, device: torch.device) -> torch.Tensor:
     """A batch of observations as a tensor on a device."""
     batch = torch.as_tensor(observations, device=device)
-    return batch.float().div_(255) if batch.dtype == torch.uint8 else batch.float()
+    return batch / 255 if batch.dtype == torch.uint8 else batch.float()

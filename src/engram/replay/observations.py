@@ -38,9 +38,23 @@ class Observations(ABC):
     def add(self, observation: Array) -> int:
         """Store an observation and return its number."""
 
+    @property
     @abstractmethod
+    def rows(self) -> Array:
+        """The ring that observations lie in: whole ones, or their frames."""
+
+    @property
+    @abstractmethod
+    def written(self) -> int:
+        """Rows ever written; the next goes to this number modulo the ring's length."""
+
+    @abstractmethod
+    def places(self, numbers: Longs) -> Longs:
+        """Rows of the ring that make up the observations with these numbers, [B] or [B, stack]."""
+
     def get(self, numbers: Longs) -> Array:
         """Copies of the observations with these numbers, [B] → [B, *shape]."""
+        return self.rows.take(self.places(numbers), axis=0)
 
     @property
     @abstractmethod
@@ -84,9 +98,19 @@ class PlainObservations(Observations):
         self._ring[number % self.capacity] = observation
         return number
 
-    def get(self, numbers: Longs) -> Array:
-        """Copies of the observations with these numbers, [B] → [B, *shape]."""
-        return self._ring.take(numbers % self.capacity, axis=0)
+    @property
+    def rows(self) -> Array:
+        """The observations, [capacity, *shape]."""
+        return self._ring
+
+    @property
+    def written(self) -> int:
+        """Observations ever added."""
+        return self.newest + 1
+
+    def places(self, numbers: Longs) -> Longs:
+        """The rows of these observations, [B]."""
+        return numbers % self.capacity
 
     @property
     def nbytes(self) -> int:
@@ -149,9 +173,9 @@ class FrameObservations(Observations):
         previous = self._previous
         if self.newest < 0:
             frames = observation
-        elif np.array_equal(observation[:-1], previous[1:]):
+        elif observation[:-1].tobytes() == previous[1:].tobytes():  # bytes are compared at once
             frames = observation[-1:]
-        elif np.array_equal(observation, previous):  # as when a lost life ends an episode
+        elif observation.tobytes() == previous.tobytes():  # as when a lost life ends an episode
             frames = observation[:0]
         else:
             frames = observation
@@ -163,10 +187,20 @@ class FrameObservations(Observations):
         self._last[number % self.capacity] = self._written - 1
         return number
 
-    def get(self, numbers: Longs) -> Array:
-        """Copies of the stacks with these numbers, [B] → [B, stack, height, width]."""
-        last = self._last[numbers % self.capacity]
-        return self._frames.take((last[:, None] + self._offsets) % self._room, axis=0)
+    @property
+    def rows(self) -> Array:
+        """The frames, [room, height, width]."""
+        return self._frames
+
+    @property
+    def written(self) -> int:
+        """Frames ever stored."""
+        return self._written
+
+    def places(self, numbers: Longs) -> Longs:
+        """The rows of the frames of these stacks, [B, stack]."""
+        last: Longs = self._last[numbers % self.capacity]
+        return (last[:, None] + self._offsets) % self._room
 
     @property
     def nbytes(self) -> int:

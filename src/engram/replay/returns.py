@@ -14,7 +14,7 @@ from engram.typing import Array, Floats, Longs
 class ReturnBatch(NamedTuple):
     """A batch of states with the action taken in each and the return that followed."""
 
-    observations: Array  # [B, …], in the environment's dtype
+    observations: Any  # [B, …] in the environment's dtype, or where they lie on a device: see mirror.py
     actions: Longs  # [B]
     returns: Floats  # [B]
 
@@ -28,11 +28,18 @@ class ReturnReplay:
     def __init__(self, capacity: int, shape: tuple[int, ...], dtype: Any) -> None:
         self.capacity = checks.at_least("replay_size", capacity, 1)
         self._observations = make_observations(shape, dtype, capacity)
+        self.mirror: Any = None  # of the observations, on a device
         self._entries = Entries(capacity, self._observations, {"actions": np.int64, "returns": np.float32})
         self.unfinished: list[int] = []  # actions of the unfinished episode; its observations are the newest
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def mirror_on(self, device: Any) -> None:
+        """Keep the observations on a device too, if it has room for them: batches then say where they lie there."""
+        from engram.replay.mirror import make_mirror  # noqa: PLC0415 (needs torch)
+
+        self.mirror = make_mirror(self._observations, device)
 
     def add(self, observation: Array, action: int) -> None:
         """Add a step to the unfinished episode."""
@@ -55,7 +62,8 @@ class ReturnReplay:
     def sample(self, rng: np.random.Generator, size: int) -> ReturnBatch:
         """A batch of states of finished episodes, drawn uniformly with replacement."""
         numbers, (actions, returns) = self._entries.draw(rng, size)
-        return ReturnBatch(self._observations.get(numbers), actions, returns)
+        get = self._observations.get if self.mirror is None else self.mirror.get
+        return ReturnBatch(get(numbers), actions, returns)
 
     @property
     def nbytes(self) -> int:
@@ -74,6 +82,8 @@ class ReturnReplay:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` returned."""
         self._observations.load_state_dict(state["observations"])
+        if self.mirror is not None:
+            self.mirror.forget()
         self._entries.load_state_dict(state["entries"])
         unfinished = state["unfinished"]
         require(unfinished.ndim == 1 and unfinished.dtype == np.int64, "actions of unfinished steps are int64")

@@ -13,10 +13,10 @@ from engram.typing import Array, Floats, Longs
 class Batch(NamedTuple):
     """A batch of transitions."""
 
-    observations: Array  # [B, …], in the environment's dtype
+    observations: Any  # [B, …] in the environment's dtype, or where they lie on a device: see mirror.py
     actions: Longs  # [B]
     rewards: Floats  # [B]
-    next_observations: Array  # [B, …]
+    next_observations: Any  # [B, …], likewise
     terminated: Array  # [B] bool
     truncated: Array  # [B] bool
 
@@ -34,11 +34,18 @@ class TransitionReplay:
         ends = capacity if len(shape) == 1 else capacity // 32
         self._observations = make_observations(shape, dtype, capacity + ends + 1)
         columns = {"actions": np.int64, "rewards": np.float32, "terminated": np.bool_, "truncated": np.bool_}
+        self.mirror: Any = None  # of the observations, on a device
         self._entries = Entries(capacity, self._observations, columns)
         self.in_episode = False  # whether the newest observation belongs to an unfinished episode
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def mirror_on(self, device: Any) -> None:
+        """Keep the observations on a device too, if it has room for them: batches then say where they lie there."""
+        from engram.replay.mirror import make_mirror  # noqa: PLC0415 (needs torch)
+
+        self.mirror = make_mirror(self._observations, device)
 
     def begin(self, observation: Array) -> None:
         """Begin an episode at its first observation."""
@@ -60,7 +67,7 @@ class TransitionReplay:
     def sample(self, rng: np.random.Generator, size: int) -> Batch:
         """A batch of transitions, drawn uniformly with replacement."""
         numbers, (actions, rewards, terminated, truncated) = self._entries.draw(rng, size)
-        get = self._observations.get
+        get = self._observations.get if self.mirror is None else self.mirror.get
         return Batch(get(numbers), actions, rewards, get(numbers + 1), terminated, truncated)
 
     @property
@@ -79,6 +86,8 @@ class TransitionReplay:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` returned."""
         self._observations.load_state_dict(state["observations"])
+        if self.mirror is not None:
+            self.mirror.forget()
         self._entries.load_state_dict(state["entries"])
         require(isinstance(state["in_episode"], bool), "an episode is unfinished or not")
         self.in_episode = state["in_episode"]

@@ -29,6 +29,16 @@ class Encodes(Protocol):
         """[B, …] → [B, key_size]."""
 
 
+class Glances(Protocol):
+    """What looks at an observation on a device: its key, and what is near it there, at once."""
+
+    def __call__(self, observation: Array) -> Floats:
+        """[…] → [1, key_size]."""
+
+    def read(self) -> Floats:
+        """Q of every action at the key that was last returned, [1, actions]; counts as use."""
+
+
 class Recall:
     """A memory together with what makes its keys.
 
@@ -36,8 +46,12 @@ class Recall:
     wait as observations. In the step in which keys settle, all that waited is encoded and written.
     """
 
-    def __init__(self, encoder: Encodes, memory: EpisodicMemory, spaces: Spaces, *, ties: str) -> None:
+    def __init__(
+        self, encoder: Encodes, memory: EpisodicMemory, spaces: Spaces, *, ties: str, glance: Glances | None = None
+    ) -> None:
         self.encoder, self.memory, self.spaces = encoder, memory, spaces
+        self._glance = glance
+        self._glanced: Floats | None = None  # the key whose neighbours have been found
         self._encode = checked(encoder) if isinstance(encoder, Encoder) else encoder
         self._fixed = is_fixed(encoder)
         self.unfinished, self.waiting = Episode(), Waiting()
@@ -46,14 +60,21 @@ class Recall:
     def see(self, observation: Array) -> Any:
         """The key of a training step's observation, [1, key_size]; before keys have settled, the observation itself."""
         if self._fixed:
-            return self._encode(observation[None])
+            return self._look(observation)
         encoder, was_settled = self.encoder, self.encoder.settled
         encoder.update(observation)
         if not encoder.settled:
             return np.array(observation[None])
         if not was_settled:
             self._settle()
-        return self._encode(observation[None])
+        return self._look(observation)
+
+    def _look(self, observation: Array) -> Any:
+        """The key of an observation, [1, key_size]; on a device its neighbours are found on the way."""
+        if self._glance is None:
+            return self._encode(observation[None])
+        self._glanced = self._glance(observation)
+        return self._glanced
 
     def _settle(self) -> None:
         """Encode and write all that waited, and encode the unfinished episode."""
@@ -87,6 +108,8 @@ class Recall:
         """Q of every action at the key of a training step, [1, key_size] → [actions]; counts as use."""
         if not self._fixed and not self.encoder.settled:
             return np.zeros(self.spaces.actions, np.float32)
+        if self._glance is not None and keys is self._glanced:
+            return np.asarray(self._glance.read()[0])
         values: Floats = as_array(self.memory.read(keys, touch=True))[0]
         return values
 

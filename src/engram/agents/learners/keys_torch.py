@@ -1,19 +1,21 @@
 """NEC's network and its learning step with PyTorch: for images, GPUs and networks of one's own."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from engram.agents.learners.feeds import Sent, encoded, kind_of, source_for
 from engram.agents.learners.front import Front
 from engram.agents.learners.key_settings import KeySettings, checked, learn_entries
-from engram.agents.learners.rmsprop_torch import RMSprop, check_gradients
+from engram.agents.learners.rmsprop_torch import RMSprop, health, require_healthy
 from engram.devices import check_weights, put, torch
-from engram.errors import InvalidInputError
 from engram.memory import EpisodicMemory
+from engram.memory.probe import Near
 from engram.networks import Network, make_module
 from engram.networks.inputs import as_input
+from engram.recording import Exchange, Field, Recorded, Recordings
 from engram.replay.returns import ReturnBatch
-from engram.typing import Array, Floats
+from engram.typing import Array, Floats, Longs
 
 
 class TorchKeys:
@@ -33,6 +35,7 @@ class TorchKeys:
             decay=settings.rmsprop_decay,
             epsilon=settings.rmsprop_epsilon,
         )
+        self._steps: Recordings[KeyStep] = Recordings()
 
     @property
     def settled(self) -> bool:
@@ -43,32 +46,16 @@ class TorchKeys:
         """Show the encoder in front the observation of a training step."""
         self.front.update(observation)
 
-    def __call__(self, observations: Array) -> Any:
-        """[B, …] → [B, key_size]: NumPy on the CPU, a tensor on a GPU."""
-        encoded = self.front(observations)
+    def __call__(self, observations: Array) -> Floats:
+        """[B, …] → [B, key_size]."""
         with torch.no_grad():
-            keys = self.forward_encoded(encoded)
-        return checked(keys.numpy()) if self.device.type == "cpu" else keys
-
-    def forward(self, observations: Array) -> torch.Tensor:
-        """[B, …] → [B, key_size], with gradients."""
-        return self.forward_encoded(self.front(observations))
-
-    def forward_encoded(self, encoded: Array) -> torch.Tensor:
-        """Encoded observations through the module."""
-        if encoded.shape[1:] != self.front.shape:
-            raise InvalidInputError(
-                f"the network takes [batch, {self.front.shape}], got an array of shape {encoded.shape}"
-            )
-        keys: torch.Tensor = self.module(as_input(encoded, self.device))
-        return keys
-
-    def moved(self, keys: Floats) -> torch.Tensor:
-        """Keys in the form that calls return on a GPU."""
-        return torch.from_numpy(keys.copy()).to(self.device)
+            keys = self.module(as_input(torch.tensor(encoded(self.front, observations)), self.device))
+        return checked(keys.cpu().numpy())
 
     def check_valid(self) -> None:
-        """Raise InvalidInputError unless every weight is one that can be saved and loaded."""
+        """Raise an error unless the last step could be taken, and every weight can be saved and loaded."""
+        for step in self._steps:
+            step.check_valid()
         check_weights(self.module.parameters())
 
     def state_dict(self) -> dict[str, Any]:
@@ -82,62 +69,195 @@ class TorchKeys:
 
     def learn(self, batch: ReturnBatch, memory: EpisodicMemory) -> None:
         """One step of RMSprop on the mean of (Q(s, a) − R)² over a batch of remembered states."""
-        h = self.forward(batch.observations)
-        looked_up = h.detach() if h.is_cuda else checked(h.detach().numpy())
-        near = memory.look_up(batch.actions, looked_up, touch=True)
-        usable = near.found > 0  # an empty table predicts 0 whatever the network says
-        if not usable.all():
-            if not usable.any():
-                return
-            h = h[torch.from_numpy(usable).to(self.device)]
-        found, slots = near.found[usable], near.slots[usable].astype(np.int64)
-        there = np.arange(slots.shape[1]) < found[:, None]  # [B, k]
-        target = torch.from_numpy(batch.returns[usable]).to(self.device)
-        mask = torch.from_numpy(there.astype(np.float32)).to(self.device)
-        keys, values = (torch.as_tensor(part[usable], device=self.device) for part in (near.keys, near.values))
-        if self.settings.learn_memory:
-            entries = np.where(there, batch.actions[usable][:, None] * self.settings.capacity + slots, -1)
-            self._learn_with_entries(memory, entries, h, keys, values, mask, target)
-            return
-        loss = (estimate(h, keys, values, mask, self.settings.delta) - target).square().mean()
-        self.optimiser.step(torch.autograd.grad(loss, self.optimiser.parameters))
+        like = encoded(self.front, batch.observations)
+        key = id(memory), kind_of(like)
+        self._steps.get(key, lambda: KeyStep(self, memory, like)).learn(batch, like)
 
-    def _learn_with_entries(
-        self,
-        memory: EpisodicMemory,
-        entries: Array,
-        h: torch.Tensor,
-        keys: torch.Tensor,
-        values: torch.Tensor,
-        mask: torch.Tensor,
-        target: torch.Tensor,
-    ) -> None:
-        """The same step, for the neighbours too; an entry may be one of several states: its gradients add up."""
-        unique, first, back = np.unique(entries, return_index=True, return_inverse=True)
-        place = torch.from_numpy(back.reshape(entries.shape)).to(self.device)
-        chosen = torch.from_numpy(first).to(self.device)
-        entry_keys = keys.reshape(-1, self.settings.key_size)[chosen].requires_grad_()
-        entry_values = values.reshape(-1)[chosen].requires_grad_()
-        q = estimate(h, entry_keys[place], entry_values[place], mask, self.settings.delta)
-        loss = (q - target).square().mean()
-        *gradients, by_keys, by_values = torch.autograd.grad(
-            loss, [*self.optimiser.parameters, entry_keys, entry_values]
-        )
-        check_gradients([by_keys, by_values])
-        self.optimiser.step(gradients)
+
+class KeyStep:
+    """A learning step with batches of one kind, recorded."""
+
+    def __init__(self, network: TorchKeys, memory: EpisodicMemory, like: Any) -> None:
+        self._network, self._memory, device, size = network, memory, network.device, len(like)
+        self._source = source_for(1, like)
+        self._probe: Any = memory.probe_each(size) or HostProbe(memory)
+        fields: dict[str, Field] = dict.fromkeys(("returns", "factors", "empty"), ((size, 1), np.float32))
+        fields["due"] = ((), np.bool_)
+        self._given = Exchange(device, self._source.fields | self._probe.fields | fields)
+        self._found = health(device)
+        near = size, min(memory.neighbours, memory.capacity)
+        rows = {"keys": ((*near, memory.key_size), np.float32), "values": (near, np.float32)}
+        slopes = {f"by_{name}": field for name, field in rows.items()}
+        self._entries = Exchange(device, rows | slopes) if network.settings.learn_memory else None
+        changes = [*network.optimiser.state, self._found.there["healthy"]]
+        self._recorded = Recorded(self._work, device, changes=changes, possible=self._probe.recordable)
+
+    def learn(self, batch: ReturnBatch, observations: Any) -> None:
+        """Take the step with a batch whose observations are encoded; on a GPU, it goes on after this returns."""
+        self.check_valid()
+        self._source.take(self._given, observations)
+        empty = self._memory.size[batch.actions] == 0  # such a table predicts 0 whatever the network says
+        here, count = self._given.here, int((~empty).sum())
+        here["returns"][:, 0], here["empty"][:, 0], here["due"][()] = batch.returns, empty, count > 0
+        here["factors"][:, 0] = ~empty * np.float32(2 / max(count, 1))  # of Q − R in the slope of the mean of (Q − R)²
+        self._probe.aim(self._given, batch.actions)
+        self._recorded()
+        self._recorded.wait_for_mark()
+        if not self._probe.usable():
+            self.check_valid()
+        self._probe.touch()
+        if self._entries is not None or self._network.device.type == "cpu":
+            self.check_valid()
+        if self._entries is not None:
+            self._learn_entries(self._entries.here)
+
+    def check_valid(self) -> None:
+        """Raise DivergedError if the last step could not be taken; waits for it."""
+        self._recorded.wait()
+        require_healthy(self._found)
+
+    def _work(self) -> None:
+        """The network, the search, the gradient and RMSprop."""
+        network, optimiser, given = self._network, self._network.optimiser, self._given.there
+        self._given.send()
+        h = network.module(self._source.get(self._given)[0])
+        near = self._probe.find(self._given, h.detach())
+        self._recorded.mark()
+        with torch.no_grad():
+            estimated = Estimate(h, near, given["empty"], network.settings.delta)
+            slope = (estimated.q - given["returns"]).mul_(given["factors"])
+            by_h = estimated.slope_of_h(slope)
+            sound = near.usable
+            if self._entries is not None:
+                slopes = estimated.slopes_of_entries(slope)
+                sound = sound & torch.stack([torch.isfinite(each.square().sum()) for each in slopes]).all()
+                for name, tensor in zip(self._entries.there, (near.keys, near.values, *slopes), strict=True):
+                    self._entries.there[name].copy_(tensor)
+                self._entries.fetch()
+        gradients = torch.autograd.grad(h, optimiser.parameters, by_h)
+        optimiser.step(gradients, sound=sound, due=given["due"], healthy=self._found.there["healthy"])
+        self._found.fetch()
+
+    def _learn_entries(self, near: dict[str, Array]) -> None:
+        """The same step for the neighbours; an entry may be one of several states: its gradients add up."""
+        unique, first, back = np.unique(self._probe.entries(), return_index=True, return_inverse=True)
+        rows = {
+            name: np.concatenate([near[f"{name}keys"], near[f"{name}values"][..., None]], 2).reshape(back.size, -1)
+            for name in ("", "by_")
+        }
+        gradients = np.zeros((len(unique), rows["by_"].shape[1]), np.float32)
+        np.add.at(gradients, back.reshape(-1), rows["by_"])
         real = unique >= 0
-        gradient = torch.cat([by_keys, by_values[:, None]], 1).cpu().numpy()[real]
-        numbers = torch.cat([entry_keys, entry_values[:, None]], 1).detach().cpu().numpy()[real]
-        learn_entries(memory, self.settings, unique[real], numbers, gradient)
+        if real.any():
+            numbers = rows[""][first]
+            learn_entries(self._memory, self._network.settings, unique[real], numbers[real], gradients[real])
 
 
-def estimate(
-    h: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, there: torch.Tensor, delta: float
-) -> torch.Tensor:
-    """Q(s, a) = Σ wᵢ Qᵢ / Σ wᵢ, wᵢ = 1/(‖h − hᵢ‖² + δ), through which gradients flow to h, hᵢ and Qᵢ.
+class HostProbe:
+    """As `engram.memory.probe.ProbeEach`, for a memory in main memory."""
 
-    h [B, d], keys [B, k, d], values [B, k]; `there` [B, k] is 0 where a table had fewer entries than k.
+    recordable = False
+    fields: ClassVar[dict[str, Field]] = {}
+
+    def __init__(self, memory: EpisodicMemory) -> None:
+        self._memory = memory
+        self._actions = self._entries = np.zeros(0, np.int64)
+
+    def aim(self, exchange: Exchange, actions: Longs) -> None:
+        """Say in which tables to search, [B]."""
+        self._actions = actions
+
+    def find(self, exchange: Exchange, queries: torch.Tensor) -> Near:
+        """Search for queries [B, key_size], which counts as use; keys and values of what is near."""
+        slots, found, keys, values, _ = self._memory.look_up(self._actions, checked(queries.numpy()), touch=True)
+        there = np.arange(slots.shape[1]) < found[:, None]  # [B, k]
+        self._entries = np.where(there, self._actions[:, None] * self._memory.capacity + slots, -1)
+        given: list[Any] = [torch.from_numpy(each) for each in (keys, values, there)]
+        return Near(given[0], given[1], given[2], torch.tensor(True))
+
+    def usable(self) -> bool:
+        """Whether every query could be searched, without which nothing was found."""
+        return True
+
+    def touch(self) -> None:
+        """Nothing: looking up has told the strategy."""
+
+    def entries(self) -> Longs:
+        """What was found as action × capacity + slot, −1 for nothing, [B, k]."""
+        return self._entries
+
+
+class KeyGlance:
+    """The key of one observation and its neighbours in all tables of a memory on a device, in one launch."""
+
+    def __init__(self, network: TorchKeys, memory: EpisodicMemory) -> None:
+        self._network, self._memory = network, memory
+        self._views: Recordings[KeyView] = Recordings()
+        self._found: Any = None
+
+    def __call__(self, observation: Array) -> Floats:
+        """The key, [1, key_size]."""
+        batch = encoded(self._network.front, observation[None])
+        view = self._views.get(kind_of(batch), lambda: KeyView(self._network, self._memory, batch))
+        keys, self._found = view(batch)
+        return keys
+
+    def read(self) -> Floats:
+        """Q of every action at that key, [1, actions], which counts as use."""
+        return self._memory.read_found(self._found)
+
+
+class KeyView:
+    """What `KeyGlance` does for observations of one kind, recorded."""
+
+    def __init__(self, network: TorchKeys, memory: EpisodicMemory, like: Array) -> None:
+        self._network, self._source = network, Sent(1, like)
+        self._probe: Any = memory.probe_all(1)
+        self._given = Exchange(network.device, self._source.fields)
+        self._found = Exchange(network.device, {"key": ((1, memory.key_size), np.float32)})
+        self._recorded = Recorded(self._work, network.device, possible=self._probe.recordable)
+
+    def __call__(self, batch: Array) -> tuple[Floats, Any]:
+        """The key of an encoded observation [1, …], and what was found."""
+        self._source.take(self._given, batch)
+        self._probe.aim()
+        self._recorded()
+        self._recorded.wait()
+        return checked(self._found.here["key"].copy()), self._probe.found()
+
+    @torch.no_grad()
+    def _work(self) -> None:
+        self._given.send()
+        key = self._network.module(self._source.get(self._given)[0])
+        self._probe.find(key)
+        self._found.there["key"].copy_(key)
+        self._found.fetch()
+
+
+class Estimate:
+    """Q(s, a) = Σ wᵢ Qᵢ / W, wᵢ = 1/(dᵢ + δ), dᵢ = ‖h − hᵢ‖², W = Σ wᵢ, of a batch, and the slopes of a loss with it.
+
+    ∂Q/∂dᵢ = wᵢ² (Q − Qᵢ)/W, from which those by h and hᵢ follow; ∂Q/∂Qᵢ = wᵢ/W. Q is 0 where `empty` [B, 1] is 1
+    because there is no entry; elsewhere that is 0.
     """
-    distances = (h.unsqueeze(1) - keys).square().sum(2)  # [B, k]
-    weights = there / (distances + delta)
-    return (weights * values).sum(1) / weights.sum(1)
+
+    def __init__(self, h: torch.Tensor, near: Near, empty: torch.Tensor, delta: float) -> None:
+        self._values = near.values  # [B, k]
+        self._apart = h.unsqueeze(1) - near.keys  # [B, k, d]
+        self._weights = near.there / (self._apart.square().sum(2) + delta)  # [B, k]
+        self._shares = self._weights / (self._weights.sum(1, keepdim=True) + empty)  # wᵢ/W, [B, k]
+        self.q = (self._shares * near.values).sum(1, keepdim=True)  # [B, 1]
+
+    def _slope_of_distances(self, slope: torch.Tensor) -> torch.Tensor:
+        """2 ∂L/∂dᵢ, [B, k], from ∂L/∂Q [B, 1]."""
+        found: torch.Tensor = self.q - self._values
+        return found.mul_(self._shares).mul_(self._weights).mul_(2 * slope)
+
+    def slope_of_h(self, slope: torch.Tensor) -> torch.Tensor:
+        """∂L/∂h, [B, d]."""
+        return torch.bmm(self._slope_of_distances(slope).unsqueeze(1), self._apart).squeeze(1)
+
+    def slopes_of_entries(self, slope: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """∂L/∂hᵢ [B, k, d] and ∂L/∂Qᵢ [B, k]."""
+        by_distance = self._slope_of_distances(slope)
+        return -by_distance.unsqueeze(2) * self._apart, self._shares * slope
