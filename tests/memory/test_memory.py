@@ -259,7 +259,7 @@ def test_bytes_per_entry(actions: int, dims: int, capacity: int) -> None:
     memory = EpisodicMemory(actions=actions, key_size=dims, capacity=capacity)
     assert memory.nbytes == sum(array.nbytes for array in memory._tables)
     sketched = 88 if is_sketched(capacity, dims) else 0
-    assert memory.nbytes <= actions * (capacity + 16) * (4 * dims + 48 + sketched) + 4 * 80 * (dims + 3)
+    assert memory.nbytes <= actions * (capacity + 16) * (4 * dims + 56 + sketched) + 4 * 80 * (dims + 3)
 
 
 @pytest.mark.parametrize("dims", [3, 128])

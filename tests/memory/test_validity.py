@@ -22,6 +22,16 @@ def swap_top(tables: Tables) -> None:
     tables.place[1, tables.heap[1, :2]] = [0, 1]
 
 
+def put_twice(tables: Tables) -> None:
+    """A slot is at two positions of the heap."""
+    tables.heap[0, 0] = tables.heap[0, 1]
+
+
+def know_too_much(tables: Tables) -> None:
+    """The last slot of the heap is known by a higher rank than it has."""
+    tables.known[0, tables.heap[0, CAPACITY - 1]] = 1e300
+
+
 def forget_first(tables: Tables) -> None:
     tables.buckets[0, np.flatnonzero(tables.buckets[0])[0]] = 0
 
@@ -47,8 +57,9 @@ def index_twice(tables: Tables) -> None:
         (corrupt("states", (0, 5), 12345), "in table 0 .* the index finds every state"),
         (forget_first, "in table 0 .* the index holds every state once"),
         (index_twice, "in table 0 .* the index holds every state once"),
-        (corrupt("heap", (0, 0), CAPACITY - 1), "in table 0 .* the heap holds every slot once"),
+        (put_twice, "in table 0 .* the heap holds every slot once"),
         (corrupt("place", (0, slice(None)), 0), "in table 0 .* the heap knows the position of each slot"),
+        (know_too_much, "in table 0 .* the heap knows no rank above what it is"),
         (swap_top, "in table 1 .* no rank is below its parent's"),
         (corrupt("ranks", (0, slice(None)), -3.0), "in table 0 .* (last_used|ranks are the values|surprise|a rank is)"),
     ],
@@ -77,7 +88,7 @@ def test_damaged_numbers_of_ones_own_strategy_are_found() -> None:
 
 def test_ranks_that_are_not_in_the_order_of_the_heap_are_found() -> None:
     memory = filled_memory("lru")
-    memory._tables.ranks[0] = np.arange(CAPACITY, 0, -1)
+    memory._tables.known[0] = np.arange(CAPACITY, 0, -1)
     with pytest.raises(InvalidInputError, match=r"in table 0 .* no rank is below its parent's"):
         memory.check_valid()
 

@@ -8,6 +8,7 @@ import numpy as np
 from numba.extending import overload
 
 from engram.memory import hash_index
+from engram.memory.heap import lowest_of
 from engram.memory.read import Reading, weighted_mean
 from engram.memory.search import prepare, search_room, search_table
 from engram.memory.strategies.base import Neighbourhood, Numbers, Write
@@ -34,6 +35,7 @@ def numbers_of(strategy: CompiledStrategy, tables: Tables, table: int) -> Number
         strategy,
         tables.ranks[table],
         tables.heap[table],
+        tables.known[table],
         tables.place[table],
         tables.columns[table],
         tables.own[table],
@@ -166,7 +168,8 @@ def describe(
             estimate = weighted_mean(values, distances, slots, len(slots), reading)
     lowest = np.int64(-1)
     if is_ordered(strategy) and tables.size[table] > 0:
-        lowest = np.int64(tables.heap[table, 0])
+        heap, known = tables.heap[table], tables.known[table]
+        lowest = np.int64(lowest_of(heap, tables.place[table], known, tables.ranks[table], tables.size[table]))
     return Write(
         tables.size[table],
         len(values),

@@ -84,12 +84,13 @@ def read_row(strategy: CompiledStrategy, desk: Longs, delta: float, row: int) ->
     values = carray(floats_at(desk[12]), (actions, capacity))
     ranks = carray(doubles_at(desk[13]), (actions, capacity))
     heap, place = carray(ints_at(desk[14]), (actions, capacity)), carray(ints_at(desk[15]), (actions, capacity))
-    columns = carray(doubles_at(desk[16]), (actions, desk[6], capacity))
-    own = carray(doubles_at(desk[17]), (actions, desk[7]))
-    size, clock = carray(longs_at(desk[18]), (actions,)), carray(longs_at(desk[19]), (1,))
-    q = carray(floats_at(desk[20]), (actions,))
-    distances, slots = carray(floats_at(desk[21]), (neighbours,)), carray(ints_at(desk[22]), (neighbours,))
-    touches, room = desk[8] != 0, carray(floats_at(desk[23]), (desk[24],))
+    known = carray(doubles_at(desk[16]), (actions, capacity))
+    columns = carray(doubles_at(desk[17]), (actions, desk[6], capacity))
+    own = carray(doubles_at(desk[18]), (actions, desk[7]))
+    size, clock = carray(longs_at(desk[19]), (actions,)), carray(longs_at(desk[20]), (1,))
+    q = carray(floats_at(desk[21]), (actions,))
+    distances, slots = carray(floats_at(desk[22]), (neighbours,)), carray(ints_at(desk[23]), (neighbours,))
+    touches, room = desk[8] != 0, carray(floats_at(desk[24]), (desk[25],))
     query = carray(floats_at(desk[9]), (ROWS, dims))[row]
     first, count = 0, 0
     if touches:
@@ -99,7 +100,14 @@ def read_row(strategy: CompiledStrategy, desk: Longs, delta: float, row: int) ->
         q[action] = weighted_mean(values[action], distances, slots, found, reading)
         if touches:
             numbers = pack_numbers(
-                strategy, ranks[action], heap[action], place[action], columns[action], own[action], size[action]
+                strategy,
+                ranks[action],
+                heap[action],
+                known[action],
+                place[action],
+                columns[action],
+                own[action],
+                size[action],
             )
             strategy.touched(Touch(slots[:found], distances[:found], clock[0]), numbers)
         if action == 0 or q[action] > q[first]:
@@ -157,7 +165,7 @@ class Desk:
         self._tables, self._entry = tables, self._enter
         arrays: list[Array] = [
             *(self.keys, self.states, tables.keys, tables.values, tables.ranks, tables.heap, tables.place),
-            *(tables.columns, tables.own, tables.size, tables.clock, self.q, *self._found, self._room),
+            *(tables.known, tables.columns, tables.own, tables.size, tables.clock, self.q, *self._found, self._room),
         ]
         about = [
             *(len(tables.size), store.capacity, store.key_size, store.reading.neighbours),

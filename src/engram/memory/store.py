@@ -113,6 +113,7 @@ class Store:
                     tables.values,
                     tables.ranks,
                     tables.heap,
+                    tables.known,
                     tables.place,
                     tables.columns,
                     tables.own,

@@ -19,7 +19,7 @@ from numba.core import cgutils, errors, types
 from numba.extending import make_attribute_wrapper, models, overload, register_model
 
 from engram.compiling import compiled, settings
-from engram.memory.heap import sift
+from engram.memory.heap import hear
 from engram.memory.strategies.decisions import RefusedError
 from engram.memory.strategy_types import StrategyType, class_of
 from engram.memory.vectors import generated
@@ -31,6 +31,7 @@ DOUBLES, INTS = types.CPointer(types.float64), types.CPointer(types.int32)
 MEMBERS = (
     ("ranks", DOUBLES),  # [capacity]
     ("heap", INTS),  # [capacity]
+    ("known", DOUBLES),  # [capacity]
     ("place", INTS),  # [capacity]
     ("columns", DOUBLES),  # [columns, capacity]
     ("own", DOUBLES),  # [table numbers]
@@ -68,21 +69,21 @@ for _name, _ in MEMBERS:
 
 @generated
 def pack_numbers(
-    typing: Any, strategy: Any, ranks: Any, heap: Any, place: Any, columns: Any, own: Any, size: Any
+    typing: Any, strategy: Any, ranks: Any, heap: Any, known: Any, place: Any, columns: Any, own: Any, size: Any
 ) -> Any:
     """One table's numbers, from its rows of all tables' arrays."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         struct = cgutils.create_struct_proxy(signature.return_type)(context, builder)
-        values = zip(rows, args[1:6], strict=True)
+        values = zip(rows, args[1:7], strict=True)
         arrays = [context.make_array(kind)(context, builder, value) for kind, value in values]
         for (name, _), array in zip(MEMBERS, arrays, strict=False):
             setattr(struct, name, array.data)
-        struct.size = args[6]
+        struct.size = args[7]
         struct.capacity = cgutils.unpack_tuple(builder, arrays[0].shape)[0]
         return struct._getvalue()
 
-    rows = (ranks, heap, place, columns, own)
+    rows = (ranks, heap, known, place, columns, own)
     return NumbersType(strategy)(strategy, *rows, types.intp), generate
 
 
@@ -131,7 +132,7 @@ def _get_ordered(column: Any, slot: Any) -> Callable[..., Any] | None:
 def _set_ordered(column: Any, slot: Any, value: Any) -> Callable[..., Any] | None:
     if isinstance(column, OrderedType) and isinstance(slot, types.Integer):
         return lambda column, slot, value: set_rank(
-            column.heap, column.place, column.ranks, column.size, column.capacity, slot, value
+            column.heap, column.known, column.place, column.ranks, column.size, column.capacity, slot, value
         )
     return None
 
@@ -150,14 +151,14 @@ def get_rank(ranks: Any, size: int, slot: Whole) -> float:
 
 
 @compiled
-def set_rank(heap: Any, place: Any, ranks: Any, size: int, capacity: int, slot: Whole, rank: float) -> None:
-    """Give an entry a rank, and its place in the heap."""
+def set_rank(heap: Any, known: Any, place: Any, ranks: Any, size: int, capacity: int, slot: Whole, rank: float) -> None:
+    """Give an entry a rank, and let the heap know of it in time."""
     if not 0 <= slot < size:
         raise RefusedError("a strategy set the number of a slot that is not in use")
     if not np.isfinite(rank):
         raise RefusedError("a strategy set the number that orders its entries to NaN or infinity")
     ranks[slot] = rank
     if CHECKED:
-        sift(carray(heap, capacity), carray(place, capacity), carray(ranks, capacity), size, slot)
+        hear(carray(heap, capacity), carray(place, capacity), carray(known, capacity), size, slot, rank)
     else:
-        sift(heap, place, ranks, size, slot)
+        hear(heap, place, known, size, slot, rank)

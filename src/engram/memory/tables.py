@@ -9,7 +9,7 @@ from engram.borrowing import borrowed
 from engram.compiling import compiled
 from engram.memory import hash_index
 from engram.memory.hash_index import buckets_for
-from engram.memory.heap import sift
+from engram.memory.heap import hear, sift
 from engram.memory.keys import blend, get_key, put_key
 from engram.memory.sketch import Sketch, encode, sketch_shapes
 from engram.memory.vectors import LINE
@@ -21,7 +21,7 @@ FEWEST = 1024  # entries that are always worth the time
 
 
 class Tables(NamedTuple):
-    """One array of each kind for all tables; 35 bytes per entry besides its key, 123 if keys are sketched."""
+    """One array of each kind for all tables; 43 bytes per entry besides its key, 131 if keys are sketched."""
 
     keys: Floats  # [actions · capacity · dims], see keys.py
     codes: Array  # [actions · capacity · 80] for wide keys, otherwise none: see sketch.py
@@ -32,6 +32,7 @@ class Tables(NamedTuple):
     buckets: Ints  # [actions, buckets], state → slot: see hash_index.py
     ranks: Doubles  # [actions, capacity], the first number of a compiled strategy, which may order the heap
     heap: Ints  # [actions, capacity], slots by rank: see heap.py
+    known: Doubles  # [actions, capacity], ranks as the heap knows them
     place: Ints  # [actions, capacity], position of each slot in the heap
     size: Longs  # [actions], entries in use: slots 0 … size − 1
     writes: Longs  # [actions], writes that found the table full
@@ -56,6 +57,7 @@ def layout_of(
         "buckets": ((actions, buckets_for(capacity)), np.int32),
         "ranks": ((actions, capacity), np.float64),
         "heap": ((actions, capacity), np.int32),
+        "known": ((actions, capacity), np.float64),
         "place": ((actions, capacity), np.int32),
         "size": ((actions,), np.int64),
         "writes": ((actions,), np.int64),
@@ -162,7 +164,8 @@ def fill(tables: Tables, table: int, keys: Floats, ordered: bool) -> bool:
 def add_to_heap(tables: Tables, table: int, slot: Whole) -> None:
     """Put the slot that comes after those in the heap where its rank belongs."""
     tables.heap[table, slot] = tables.place[table, slot] = slot
-    sift(tables.heap[table], tables.place[table], tables.ranks[table], slot + 1, slot)
+    tables.known[table, slot] = tables.ranks[table, slot]
+    sift(tables.heap[table], tables.place[table], tables.known[table], slot + 1, slot)
 
 
 @compiled
@@ -174,7 +177,7 @@ def clear_numbers(tables: Tables, table: int, slot: Whole, ordered: bool, append
     if ordered and appended:
         add_to_heap(tables, table, slot)
     elif ordered:
-        sift(tables.heap[table], tables.place[table], tables.ranks[table], tables.size[table], slot)
+        hear(tables.heap[table], tables.place[table], tables.known[table], tables.size[table], slot, 0.0)
 
 
 @compiled

@@ -24,6 +24,7 @@ def read_and_touch(
     values: Floats,
     ranks: Doubles,
     heap: Ints,
+    known: Doubles,
     place: Ints,
     columns: Doubles,
     own: Doubles,
@@ -40,13 +41,8 @@ def read_and_touch(
     if not all_usable(queries):
         return False
     keys, sketch, values, queries = borrowed(keys), borrowed(sketch), borrowed(values), borrowed(queries)
-    ranks, heap, place, columns, own = (
-        borrowed(ranks),
-        borrowed(heap),
-        borrowed(place),
-        borrowed(columns),
-        borrowed(own),
-    )
+    ranks, heap, known, place = borrowed(ranks), borrowed(heap), borrowed(known), borrowed(place)
+    columns, own = borrowed(columns), borrowed(own)
     reading = Reading(neighbours, delta, inverse, exact)
     actions, capacity = values.shape
     distances = np.empty(neighbours, np.float32)
@@ -59,7 +55,14 @@ def read_and_touch(
             found = search_table(keys, sketch, action, size[action], capacity, queries[b], room, distances, slots)
             out[b, action] = weighted_mean(values[action], distances, slots, found, reading)
             numbers = pack_numbers(
-                strategy, ranks[action], heap[action], place[action], columns[action], own[action], size[action]
+                strategy,
+                ranks[action],
+                heap[action],
+                known[action],
+                place[action],
+                columns[action],
+                own[action],
+                size[action],
             )
             strategy.touched(Touch(slots[:found], distances[:found], clock[0]), numbers)
     return True

@@ -57,7 +57,9 @@ def _facts(tables: Tables, strategy: Strategy, table: int) -> Iterator[tuple[str
         slots = np.arange(size)
         yield "the heap holds every slot once", np.array_equal(np.sort(heap), slots)
         yield "the heap knows the position of each slot", bool((place[heap] == slots).all())
-        yield "no rank is below its parent's in the heap", bool(is_heap(heap, ranks))
+        known = tables.known[table]
+        yield "no rank is below its parent's in the heap", bool(is_heap(heap, known))
+        yield "the heap knows no rank above what it is", bool((known[:size] <= ranks).all())
 
 
 def _keys_are_usable(tables: Tables, table: int, size: int) -> bool:
@@ -74,9 +76,9 @@ def _keys_are_usable(tables: Tables, table: int, size: int) -> bool:
 
 
 @compiled
-def is_heap(heap: Ints, ranks: Doubles) -> bool:
+def is_heap(heap: Ints, known: Doubles) -> bool:
     """Whether no slot comes before its parent."""
     early = 0
     for child in range(1, len(heap)):
-        early += int(goes_before(ranks, heap[child], heap[(child - 1) // 2]))
+        early += int(goes_before(known, heap[child], heap[(child - 1) // 2]))
     return early == 0
