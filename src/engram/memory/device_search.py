@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from engram.borrowing import borrowed
+from engram.compiling import compiled
 from engram.devices import torch
 from engram.memory.arguments import KEY_LIMIT
 from engram.typing import Floats, Ints, Longs
@@ -34,15 +36,45 @@ def plan_all(tables: int, count: int) -> Ints:
 
 def plan_each(tables: int, actions: Longs) -> Ints:
     """The plan of a search for each query in the table of its own action; row b is query b."""
-    order = np.argsort(actions, kind="stable")
-    ends = np.cumsum(np.bincount(actions, minlength=tables))
-    return np.concatenate([[0], ends, order, order]).astype(np.int32)
+    plan = np.empty(tables + 1 + 2 * len(actions), np.int32)
+    put_plan(actions, plan)
+    return plan
+
+
+@compiled
+def put_plan(actions: Longs, plan: Ints) -> None:
+    """Write that plan to an array."""
+    count, tables = len(actions), len(plan) - 1 - 2 * len(actions)
+    plan[: tables + 1] = 0
+    for action in actions:
+        plan[action + 1] += 1
+    for table in range(tables):
+        plan[table + 1] += plan[table]
+    place = plan[:tables].copy()
+    for b in range(count):
+        at = place[actions[b]]
+        plan[tables + 1 + at] = plan[tables + 1 + count + at] = b
+        place[actions[b]] += 1
 
 
 def unpack(codes: Longs) -> Found:
     """Sort and decode codes [R, wanted + 1], the last of which is 1 for a usable query."""
-    near = np.sort(codes[:, :-1], axis=1)
-    return Found(near.astype(np.int32), (near >> 32).astype(np.int32).view(np.float32), bool(codes[:, -1].all()))
+    slots = np.empty((len(codes), codes.shape[1] - 1), np.int32)
+    distances = np.empty(slots.shape, np.float32)
+    return Found(slots, distances, bool(decode(codes, slots, distances.view(np.int32))))
+
+
+@compiled
+def decode(codes: Longs, slots: Ints, distances: Ints) -> bool:
+    """Sort and decode codes into slots and the bits of distances; whether every query was usable."""
+    codes = borrowed(codes)
+    usable, wanted = True, slots.shape[1]
+    for row in range(len(codes)):
+        near = np.sort(codes[row, :wanted])
+        usable &= codes[row, wanted] != 0
+        for i in range(wanted):
+            slots[row, i], distances[row, i] = np.int32(near[i]), np.int32(near[i] >> 32)
+    return usable
 
 
 class Search:

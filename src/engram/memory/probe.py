@@ -6,7 +6,7 @@ import numpy as np
 
 from engram.devices import torch
 from engram.memory.device import DeviceStore
-from engram.memory.device_search import Found, plan_all, plan_each, unpack
+from engram.memory.device_search import Found, plan_all, put_plan, unpack
 from engram.recording import Exchange, Field
 from engram.typing import Longs
 
@@ -84,7 +84,7 @@ class ProbeEach(Probe):
     def aim(self, exchange: Exchange, actions: Longs) -> None:
         """Say in which tables to search, [B], and bring the device up to date."""
         self._actions = actions
-        exchange.here["plan"][:] = plan_each(self._tables, actions)
+        put_plan(actions, exchange.here["plan"])
         exchange.here["first"][:, 0] = actions * self._store.capacity  # entry of the table
         self._store.note_sizes()
         self._store.values()

@@ -127,7 +127,8 @@ class Store:
                 if self.watched:
                     self.check_numbers()
             return values if usable else None
-        usable = self.plain_read(tables.keys, self.sketch, tables.values, tables.size, queries, *self.reading, values)
+        kernel = self.plain_read.entry or self.plain_read  # without a strategy nothing is refused
+        usable = kernel(tables.keys, self.sketch, tables.values, tables.size, queries, *self.reading, values)
         if usable and touch and self.strategy.touches:
             self.touch_all(queries)
         return values if usable else None

@@ -8,6 +8,7 @@ from engram.agents.learners.feeds import Sent, encoded, kind_of, source_for
 from engram.agents.learners.front import Front
 from engram.agents.learners.key_settings import KeySettings, checked, learn_entries
 from engram.agents.learners.rmsprop_torch import RMSprop, health, require_healthy
+from engram.compiling import compiled
 from engram.devices import check_weights, put, torch
 from engram.memory import EpisodicMemory
 from engram.memory.probe import Near
@@ -74,6 +75,26 @@ class TorchKeys:
         self._steps.get(key, lambda: KeyStep(self, memory, like)).learn(batch, like)
 
 
+@compiled
+def put_targets(
+    sizes: Longs,  # of the tables
+    actions: Longs,  # [B]
+    returns: Floats,  # [B]
+    to_returns: Floats,  # [B, 1], out
+    empty: Floats,  # [B, 1], out: 1 where the table is empty, which predicts 0 whatever the network says
+    factors: Floats,  # [B, 1], out: of Q − R in the slope of the mean of (Q − R)² over the others
+) -> bool:
+    """What a learning step needs besides observations; whether there is anything to learn."""
+    count = 0
+    for action in actions:
+        count += sizes[action] > 0
+    factor = np.float32(2 / max(count, 1))
+    for b in range(len(actions)):
+        there = sizes[actions[b]] > 0
+        to_returns[b, 0], empty[b, 0], factors[b, 0] = returns[b], 0 if there else 1, factor if there else 0
+    return count > 0
+
+
 class KeyStep:
     """A learning step with batches of one kind, recorded."""
 
@@ -96,10 +117,9 @@ class KeyStep:
         """Take the step with a batch whose observations are encoded; on a GPU, it goes on after this returns."""
         self.check_valid()
         self._source.take(self._given, observations)
-        empty = self._memory.size[batch.actions] == 0  # such a table predicts 0 whatever the network says
-        here, count = self._given.here, int((~empty).sum())
-        here["returns"][:, 0], here["empty"][:, 0], here["due"][()] = batch.returns, empty, count > 0
-        here["factors"][:, 0] = ~empty * np.float32(2 / max(count, 1))  # of Q − R in the slope of the mean of (Q − R)²
+        here = self._given.here
+        given = self._memory.size, batch.actions, batch.returns
+        here["due"][()] = put_targets(*given, here["returns"], here["empty"], here["factors"])
         self._probe.aim(self._given, batch.actions)
         self._recorded()
         self._recorded.wait_for_mark()
