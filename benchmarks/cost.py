@@ -196,6 +196,8 @@ def draw(points: list[Point], stem: Path) -> None:
 
 def main() -> None:
     """Measure everything, write it down and draw it."""
+    if len(sys.argv) != 3:
+        sys.exit("give a file for the numbers and a name for the figure: python benchmarks/cost.py OUT.json FIGURE")
     out, stem = Path(sys.argv[1]), Path(sys.argv[2])
     points: list[Point] = []
     for curves in (by_entries, by_dimensions, by_actions, by_batch, by_strategy, by_runs):

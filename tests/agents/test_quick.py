@@ -14,6 +14,9 @@ from engram.errors import DivergedError, InvalidInputError
 from engram.exploration.epsilon_greedy import EpsilonGreedy
 from engram.hashing import state_of
 from engram.memory.quick import ROWS
+from engram.memory.strategies import CompiledStrategy
+from engram.memory.strategies.base import Numbers, Touch, Write
+from engram.memory.strategies.decisions import Decision, replace
 
 STRATEGIES = ("lru", "rew", "sur", "kmeans", "dkm", "fading")
 SOON: dict[str, Any] = {"epsilon_anneal_start_steps": 0, "epsilon_anneal_end_steps": 300, "epsilon_final": 0.2}
@@ -181,3 +184,26 @@ def test_an_exploration_with_a_rule_of_its_own_is_asked() -> None:
 
     agent = MFEC("CartPole-v1", exploration=Always(), capacity=10).learn(20)
     assert set(agent.loop.actions) <= {1}
+
+
+@dataclass(frozen=True)
+class Wrong(CompiledStrategy):
+    """A strategy of one's own that sets the number of a slot that is not in use."""
+
+    name = "wrong"
+    numbers = ("rank",)
+    order = "rank"
+
+    def when_full(self, write: Write, numbers: Numbers) -> Decision:
+        return replace(write.lowest)
+
+    def touched(self, touch: Touch, numbers: Numbers) -> None:
+        numbers["rank"][10**6] = 1.0
+
+
+def test_errors_of_rules_of_ones_own_are_told_as_theirs() -> None:
+    for desk in (True, False):
+        agent = MFEC("CartPole-v1", strategy=Wrong(), capacity=30, seed=0, **SOON)
+        assert agent._desk is not None
+        with pytest.raises(InvalidInputError, match="wrong: a strategy set the number of a slot"):
+            (agent if desk else plainly(agent)).learn(600)

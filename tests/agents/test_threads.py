@@ -1,6 +1,7 @@
 """Threads that use one agent at the same time get the answers that one alone gets."""
 
 import copy
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event as Signal
 from threading import Thread
@@ -101,3 +102,25 @@ def test_a_copy_of_an_agent_has_locks_of_its_own() -> None:
     with agent.lock:
         assert other.learn(20).steps == 40
     assert agent.steps == 20
+
+
+@pytest.mark.parametrize("kind", ["mfec", "nec"])
+def test_a_copy_that_is_made_while_an_agent_learns_is_whole(kind: str) -> None:
+    agent = KINDS[kind]()
+    learning = Thread(target=lambda: agent.learn(3_000))
+    learning.start()
+    copies = 0
+    while learning.is_alive():
+        made = copy.deepcopy(agent)
+        made.abandon_game()
+        made.check_valid()
+        copies += 1
+    learning.join()
+    assert copies
+
+
+@pytest.mark.parametrize("kind", ["mfec", "nec"])
+def test_an_agent_that_has_learned_can_be_pickled(kind: str) -> None:
+    agent = KINDS[kind]().learn(60)
+    again = pickle.loads(pickle.dumps(agent))
+    assert_same_state(agent, again)

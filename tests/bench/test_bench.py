@@ -1,5 +1,6 @@
 """`engram bench`: contests are fair, what it says of them is what was measured, and results can be compared."""
 
+import json
 import time
 from pathlib import Path
 
@@ -67,9 +68,13 @@ def test_a_file_of_something_else_is_refused_before_anything_is_measured(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = tmp_path / "other.json"
-    for content in ("{}", "[]", "no", '{"rows": [1]}'):
+    good = json.dumps(row(2.0).to_json())
+    wrong = [f'{{"rows": [{good.replace(a, b)}]}}' for a, b in (("2.0", "0"), ("2.0", "null"), ('"peer"', "[]"))]
+    for content in ("{}", "[]", "no", '{"rows": [1]}', "[" * 100_000, *wrong):
         other.write_text(content)
         with pytest.raises(InvalidInputError, match="is not a file that `engram bench --out` wrote"):
             read_outcome(other)
+    for out in ("x.md", "", "no/folder/x.json"):
+        assert main(["bench", "--out", str(tmp_path / out)]) == 2
     assert main(["bench", "--compare", str(other)]) == 2
     assert "is not a file that" in " ".join(capsys.readouterr().err.split())

@@ -3,9 +3,11 @@
 import json
 import platform
 from collections.abc import Iterable, Iterator
+from math import inf
 from pathlib import Path
 from typing import Any
 
+from engram import checks
 from engram.bench.contest import Row
 from engram.errors import InvalidInputError
 from engram.files.disk import read_file, write_atomically
@@ -66,9 +68,23 @@ def read_outcome(path: Path) -> list[Row]:
     """The rows of a file that `write_outcome` wrote."""
     try:
         content: Any = json.loads(read_file(path))
-        return [Row(**row) for row in content["rows"]]
-    except (ValueError, KeyError, TypeError) as error:
+        rows = [Row(**row) for row in content["rows"]]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InvalidInputError(f"{path} is not a file that `engram bench --out` wrote: {error!r}") from error
+    for row in rows:
+        words = all(isinstance(each, str) for each in (row.group, row.name, row.peer))
+        numbers = (row.ours, row.theirs, row.ratio, row.low, row.high)
+        if not (words and all(checks.is_number(each) and 0 < each < inf for each in numbers)):
+            raise InvalidInputError(f"{path} is not a file that `engram bench --out` wrote: it has the row {row}")
+    return rows
+
+
+def check_outcome_path(path: Path) -> None:
+    """Raise InvalidInputError unless a file can be written there, and a page of it beside."""
+    if path.suffix == ".md":
+        raise InvalidInputError(f"{path} is where the page goes; give the name of the JSON file, such as bench.json")
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise InvalidInputError(f"{path} cannot be written: it must be a file's name in a folder that is there")
 
 
 def changes(before: list[Row], now: list[Row]) -> Iterator[tuple[Row, float, bool]]:

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from engram import checks
 from engram.bench.contest import Row
-from engram.bench.speeds import changes, read_outcome, write_outcome
+from engram.bench.speeds import changes, check_outcome_path, read_outcome, write_outcome
 from engram.commands.screen import Console, Text
 
 Group = Literal["reading", "training", "playing"]
@@ -37,19 +37,24 @@ def bench(words: Sequence[str], console: Console) -> None:
     """Carry out `engram bench`."""
     options = tyro.cli(Bench, prog="engram bench", args=words)
     rounds, seed = checks.at_least("rounds", options.rounds, 1), checks.at_least("seed", options.seed, 0)
+    rounds = min(rounds, 3) if options.quick else rounds
     before = None if options.compare is None else read_outcome(options.compare)
+    if options.out is not None:
+        check_outcome_path(options.out)
     rows: list[Row] = []
     for group in options.only:
         measure: Callable[..., Iterator[Row]] = import_module(f"engram.bench.{group}").rows
-        for row in measure(quick=options.quick, seed=seed, rounds=3 if options.quick else rounds):
+        for row in measure(quick=options.quick, seed=seed, rounds=rounds):
             console.print(f"{row.group}: {row.name} beside {row.peer}: {row.ratio:.2f}", style="dim", highlight=False)
             rows.append(row)
     console.print(table_of(rows))
-    if before is not None:
-        console.print(table_of_changes(before, rows))
     if options.out is not None:
         write_outcome(options.out, rows, seed=seed, rounds=rounds)
         console.print(f"written to {options.out}, as a page to {options.out.with_suffix('.md')}")
+    if before is not None:
+        console.print(table_of_changes(before, rows))
+        if not any(changes(before, rows)):
+            console.print(f"{options.compare} and this measurement have no row in common")
 
 
 def table_of(rows: list[Row]) -> Table:

@@ -162,7 +162,8 @@ class Desk:
     def _lay_out(self) -> None:
         """Note where the tables lie."""
         tables, store = self.store.tables, self.store
-        self._tables, self._entry = tables, self._enter
+        built_in = store.compiled is not None and store.compiled.is_built_in  # of others, errors are told as theirs
+        self._tables, self._entry = tables, self._enter if built_in else self._kernel
         arrays: list[Array] = [
             *(self.keys, self.states, tables.keys, tables.values, tables.ranks, tables.heap, tables.place),
             *(tables.known, tables.columns, tables.own, tables.size, tables.clock, self.q, *self._found, self._room),

@@ -181,6 +181,10 @@ class Kernel:
         self.kernel: Any = kernel
         self.entry: Callable[..., Any] | None = None
 
+    def __reduce__(self) -> Any:
+        """A copy elsewhere compiles anew: machine code is no part of it."""
+        return Kernel, (self.kernel,)
+
     def __call__(self, *args: Any) -> Any:
         """What the kernel returns."""
         if self.entry is None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from engram.exploration.greedy import count_best
 from engram.memory.strategies.code_digest import digest_of_class
 
 SOURCE = """
@@ -92,3 +93,27 @@ def test_functions_of_other_modules_count_too(helpers: str) -> None:
 @pytest.mark.parametrize(("before", "after"), [("UNUSED = 1", "UNUSED = 2"), ("# a comment", "# another\n")])
 def test_what_does_not_change_the_result_keeps_the_digest(before: str, after: str) -> None:
     assert digest(SOURCE.replace(before, after)) == digest()
+
+
+def test_modules_in_modules_count_and_what_is_named_of_engram(monkeypatch: pytest.MonkeyPatch) -> None:
+    outer, inner = ModuleType("outer"), ModuleType("outer.inner")
+    outer.inner = inner  # type: ignore[attr-defined]
+
+    class Nested:
+        def rule(self) -> float:
+            return float(outer.inner.weight)
+
+    class Named:
+        def rule(self) -> Any:
+            return count_best
+
+    found = []
+    for weight in (3.0, 7.0):
+        inner.weight = weight  # type: ignore[attr-defined]
+        found.append(digest_of_class(Nested, ["rule"], []))
+    assert found[0] != found[1]
+    before = digest_of_class(Named, ["rule"], []), digest_of_class(Nested, ["rule"], [])
+    monkeypatch.setattr("engram.memory.strategies.code_digest.source_digest", lambda: "another state of the sources")
+    after = digest_of_class(Named, ["rule"], []), digest_of_class(Nested, ["rule"], [])
+    assert before[0] != after[0]
+    assert before[1] == after[1]

@@ -110,6 +110,14 @@ class Agent(ABC):
         """What a copy begins from: everything but the locks."""
         return {name: value for name, value in vars(self).items() if name not in ("lock", "_learning")}
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """A copy of the agent as it is between two steps, also while another thread lets it learn."""
+        copy = type(self).__new__(type(self))
+        memo[id(self)] = copy
+        with self.lock:
+            copy.__setstate__(deepcopy(self.__getstate__(), memo))
+        return copy
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Become a copy, with locks of its own."""
         vars(self).update(state)

@@ -2,7 +2,8 @@
 
 numba builds the values of globals into machine code. So the digest covers not only the bytecode of a function but also
 the functions, constants and class attributes that it names, wherever they are defined. Modules that come with Python,
-NumPy, numba or Engram count by name only: a change of those already discards all kernels.
+NumPy or numba count by name only: a change of those already discards all kernels. Where something of Engram is named,
+all of its sources count.
 """
 
 import enum
@@ -15,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from engram.compiling import source_digest
+
 KNOWN = frozenset({"engram", "numba", "numpy", "llvmlite", "builtins"}) | sys.stdlib_module_names - {"__main__"}
 
 
@@ -25,7 +28,8 @@ def digest_of_class(cls: type, methods: Iterable[str], attributes: Iterable[str]
         walk.add(name, inspect.getattr_static(cls, name))
     for name in attributes:
         walk.add(name, getattr(cls, name))
-    return hashlib.sha256("\n".join(walk.lines).encode()).hexdigest()[:16]
+    sources = source_digest() if walk.names_engram else ""
+    return hashlib.sha256("\n".join([*walk.lines, sources]).encode()).hexdigest()[:16]
 
 
 class _Walk:
@@ -34,10 +38,13 @@ class _Walk:
     def __init__(self, cls: type) -> None:
         self.cls = cls
         self.lines: list[str] = []
+        self.names_engram = False
         self.seen: set[int] = set()
 
     def add(self, name: str, value: Any) -> None:
         value = getattr(value, "py_func", value)  # what a numba function was made of
+        home = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        self.names_engram |= str(home).partition(".")[0] == "engram" and not self._is_rule(value)
         if isinstance(value, FunctionType):
             if value.__module__ and _is_known(value.__module__) and not self._is_rule(value):
                 self.lines.append(f"{name}: {value.__module__}.{value.__qualname__}")
@@ -49,8 +56,22 @@ class _Walk:
         else:
             self.lines.append(f"{name}: {_shown(value)}")
 
-    def _is_rule(self, function: FunctionType) -> bool:
+    def _is_rule(self, function: Any) -> bool:
+        if not isinstance(function, FunctionType):
+            return False
         return inspect.getattr_static(self.cls, function.__name__, None) is function
+
+    def add_used(self, name: str, module: ModuleType, names: list[str]) -> None:
+        """What a function may use of a module, and of modules in it."""
+        if _is_known(module.__name__) or id(module) in self.seen:
+            return
+        self.seen.add(id(module))
+        for attribute in names:
+            if hasattr(module, attribute):
+                value = getattr(module, attribute)
+                self.add(f"{name}.{attribute}", value)
+                if isinstance(value, ModuleType):
+                    self.add_used(f"{name}.{attribute}", value, names)
 
     def add_function(self, name: str, function: FunctionType) -> None:
         codes = list(_codes(function.__code__))
@@ -61,10 +82,8 @@ class _Walk:
         closed = inspect.getclosurevars(function)
         for each, value in sorted({**closed.globals, **closed.nonlocals}.items()):
             self.add(each, value)
-            if isinstance(value, ModuleType) and not _is_known(value.__name__):
-                for attribute in names:
-                    if hasattr(value, attribute):
-                        self.add(f"{each}.{attribute}", getattr(value, attribute))
+            if isinstance(value, ModuleType):
+                self.add_used(each, value, names)
         for each in names:  # self.each
             if hasattr(self.cls, each):
                 self.add(f"self.{each}", inspect.getattr_static(self.cls, each))
