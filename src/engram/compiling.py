@@ -121,7 +121,7 @@ def _imported_by(unit: Path, package: Path) -> frozenset[Path]:
     """The units that the files of a unit import."""
     found = set[Path]()
     for file in _files_of(unit):
-        for module, names, plain in IMPORT.findall(file.read_text()):
+        for module, names, plain in IMPORT.findall(file.read_text(encoding="utf-8")):
             wanted = [f"{module}.{name}" for name in re.findall(r"\w+", names)] if names else []
             for dotted in (module or plain, *wanted):
                 place = package.joinpath(*dotted.split(".")[1:])

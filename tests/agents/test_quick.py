@@ -65,7 +65,7 @@ def test_both_ways_lead_to_the_same_bits(env: str, strategy: str) -> None:
 
 
 @pytest.mark.parametrize("env", ["CartPole-v1", "Acrobot-v1"])
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", ["lru", "fading"])
 def test_both_ways_lead_nec_to_the_same_bits(env: str, strategy: str) -> None:
     settings: dict[str, Any] = {
         "strategy": strategy,

@@ -107,7 +107,7 @@ def test_a_copy_of_an_agent_has_locks_of_its_own() -> None:
 @pytest.mark.parametrize("kind", ["mfec", "nec"])
 def test_a_copy_that_is_made_while_an_agent_learns_is_whole(kind: str) -> None:
     agent = KINDS[kind]()
-    learning = Thread(target=lambda: agent.learn(3_000))
+    learning = Thread(target=lambda: agent.learn(400))
     learning.start()
     copies = 0
     while learning.is_alive():
