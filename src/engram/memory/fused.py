@@ -99,8 +99,10 @@ def smallest(bits, wanted):
     below = bits < limit
     equal = bits == limit
     room = wanted - tl.sum(below.to(tl.int32))
-    taken = below | (equal & (tl.cumsum(equal.to(tl.int32)) <= room))
-    place = tl.cumsum(taken.to(tl.int32)) - 1
+    both = tl.cumsum(below.to(tl.int32) + (equal.to(tl.int32) << 16))  # two counts in one: both are less than 2¹⁶
+    equals = (both >> 16) & 0xFFFF
+    taken = below | (equal & (equals <= room))
+    place = (both & 0xFFFF) + tl.minimum(equals, room) - 1
     return taken & (place < wanted), place
 
 
@@ -155,7 +157,7 @@ def tile_entries(key_size: int, capacity: int) -> int:
 
 def warps(block: int) -> int:
     """The number of warps for a program that selects from a block."""
-    return min(max(block // 256, 4), 16)
+    return min(max(block // 512, 4), 16)
 
 
 class Work:
