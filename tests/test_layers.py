@@ -19,6 +19,7 @@ LAYERS = (
         "checks",
         "compiling",
         "borrowing",
+        "inner_code",
         "randomness",
         "hashing",
         "devices",

@@ -21,6 +21,8 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache, _CacheLocator
 
+from engram.inner_code import OPTIONS, KernelDispatcher
+
 F = TypeVar("F", bound=Callable[..., Any])
 settings: Any = numba.config
 PACKAGE = Path(__file__).parent
@@ -29,7 +31,7 @@ IMPORT = re.compile(r"^\s*(?:from\s+engram([.\w]*)\s+import\s+(\([^)]*\)|.*)|imp
 
 def compiled(function: F) -> F:
     """Compile a pure function of numbers and arrays to machine code, kept on disk between processes."""
-    dispatcher: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    dispatcher: Any = KernelDispatcher(function, OPTIONS)
     kept = kernel_folder(Path(function.__code__.co_filename)) is not None
     dispatcher._cache = KernelCache(function) if kept else NullCache()  # type: ignore[no-untyped-call]
     return cast(F, dispatcher)

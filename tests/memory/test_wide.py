@@ -95,7 +95,7 @@ def test_neighbours_are_those_of_a_scan(kind: str, dims: int, neighbours: int) -
     for action, keys in enumerate(tables):
         memory.write(action, keys, np.arange(len(keys)), states=np.arange(len(keys)))
         np.testing.assert_array_equal(memory.entries(action)["keys"], keys)
-    assert has_axes(memory._tables.axes) == (kind not in ("normal", "equal"))
+    assert has_axes(memory._tables.sketch[2]) == (kind not in ("normal", "equal"))
     queries = np.concatenate(
         [
             tables[0][:3],
@@ -125,7 +125,7 @@ def test_sketches_follow_their_keys(strategy: str) -> None:
     again = EpisodicMemory(actions=1, key_size=WIDE, capacity=capacity, strategy=strategy)
     again.load_state_dict(memory.state_dict())
     again.check_valid()
-    assert has_axes(again._tables.axes)
+    assert has_axes(again._tables.sketch[2])
     assert_exact(again, queries)
 
 
@@ -162,7 +162,7 @@ keys = rng.standard_normal((64 * 96 + 5, 4)) @ rng.standard_normal((4, 96))
 keys = (keys + 0.05 * rng.standard_normal(keys.shape)).astype(np.float32)
 memory = EpisodicMemory(actions=1, key_size=96, capacity=len(keys))
 memory.write(0, keys, np.zeros(len(keys)), states=np.arange(len(keys)))
-assert has_axes(memory._tables.axes)
+assert has_axes(memory._tables.sketch[2])
 queries = keys[:20] + np.float32(0.01)
 exact = ((keys[None].astype(np.float64) - queries[:, None].astype(np.float64)) ** 2).sum(2)
 assert (np.argsort(exact, axis=1, kind="stable")[:, :11] == memory.find_neighbours(0, queries)[0]).all()

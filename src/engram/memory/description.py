@@ -112,10 +112,10 @@ def _find_nearest(
     def search(strategy: Any, tables: Any, table: Any, key: Any, wanted: Any, slots: Any, distances: Any) -> int:
         if wanted == 0:
             return 0
-        sketch, size = (tables.codes, tables.norms, tables.axes), tables.size[table]
+        sketch, size = tables.sketch, tables.size[table]
         capacity = tables.values.shape[1]
         room = search_room(len(key))
-        prepare(sketch, capacity, key, room)
+        prepare(sketch, key, room)
         found = search_table(tables.keys, sketch, table, size, capacity, key, room, distances[:wanted], slots[:wanted])
         if found < min(wanted, size):
             raise RefusedError("the search found fewer entries than there are; memory.check_valid() says what is wrong")

@@ -1,6 +1,6 @@
 """Writing and touching with a strategy in plain Python: it is asked and told about one state at a time."""
 
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -11,14 +11,35 @@ from engram.memory.read import Reading, find_neighbours, weighted_mean
 from engram.memory.strategies.base import Need, Neighbourhood, Numbers, Strategy, Touch, Write
 from engram.memory.strategies.decisions import APPEND, BLEND, DISCARD, Decision, is_possible
 from engram.memory.strategy_types import Kernel
-from engram.memory.tables import Tables, clear_numbers, merge, sketch_of, store, update
+from engram.memory.tables import Tables, clear_numbers, merge, store, update
 from engram.typing import Doubles, Floats, Ints, Longs
 
 NAN = float("nan")
 find = Kernel(hash_index.find)
 NOTHING = Neighbourhood(np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.float32))
-store_entry, merge_entry, update_entry, clear_entry = (Kernel(each) for each in (store, merge, update, clear_numbers))
-find_sketched, find_unsketched = Kernel(find_neighbours), Kernel(find_neighbours)
+
+
+class Kernels(NamedTuple):
+    """The kernels for tables of one kind: with narrow keys, or with wide ones."""
+
+    find_neighbours: Kernel
+    store: Kernel
+    merge: Kernel
+    update: Kernel
+    clear_numbers: Kernel
+
+    @classmethod
+    def new(cls) -> Self:
+        """Kernels that are compiled for the first tables that they meet."""
+        return cls(*(Kernel(each) for each in (find_neighbours, store, merge, update, clear_numbers)))
+
+
+NARROW, WIDE = Kernels.new(), Kernels.new()
+
+
+def kernels_for(tables: Tables) -> Kernels:
+    """The kernels for tables like these."""
+    return NARROW if tables.sketch is None else WIDE
 
 
 def named_numbers(strategy: Strategy, tables: Tables, action: int) -> dict[str, Doubles]:
@@ -46,23 +67,24 @@ def write_one(
     reading: Reading,
 ) -> None:
     """Write one state: update its entry in place, or do what the strategy decides."""
+    kernels = kernels_for(tables)
     tables.clock[0] += 1
     match: int = find(tables.buckets[action], tables.states[action], state)
     full = bool(tables.size[action] == tables.values.shape[1])
     updated = match >= 0 and not (strategy.clusters and full)
     write = describe(strategy, tables, action, key, value, episode_return, match, updated, reading)
     if updated:
-        update_entry(tables, action, match, key, value, step)
+        kernels.update(tables, action, match, key, value, step)
         strategy.met_again(match, *_after(strategy, tables, action, match, write))
     else:
         kind, place, weight = checked(strategy, strategy.decide(write, named_numbers(strategy, tables, action)), write)
         slot = write.size if kind == APPEND else int(place)
         if kind == BLEND:
-            merge_entry(tables, action, slot, key, value, weight)
+            kernels.merge(tables, action, slot, key, value, weight)
             strategy.blended(slot, *_after(strategy, tables, action, slot, write))
         elif kind != DISCARD:
-            store_entry(tables, action, slot, key, value, state)
-            clear_entry(tables, action, slot, False, kind == APPEND)
+            kernels.store(tables, action, slot, key, value, state)
+            kernels.clear_numbers(tables, action, slot, False, kind == APPEND)
             strategy.stored(slot, *_after(strategy, tables, action, slot, write))
     if full:
         tables.writes[action] += 1
@@ -140,8 +162,8 @@ def _nearest(tables: Tables, action: int, key: Floats, wanted: int) -> Neighbour
         return NOTHING
     slots, distances = np.empty((1, wanted), np.int32), np.empty((1, wanted), np.float32)
     size, capacity = int(tables.size[action]), tables.values.shape[1]
-    search = find_sketched if len(tables.codes) else find_unsketched
-    found = search(tables.keys, sketch_of(tables), action, size, capacity, key[None], distances, slots)
+    search = kernels_for(tables).find_neighbours
+    found = search(tables.keys, tables.sketch, action, size, capacity, key[None], distances, slots)
     if found < wanted:
         raise InvalidInputError(f"the search found {found} entries of {size}; memory.check_valid() says what is wrong")
     return Neighbourhood(slots[0].astype(np.int64), distances[0], tables.values[action][slots[0]])

@@ -80,7 +80,7 @@ def read(
         return True
     near, nearest = np.empty(neighbours, np.float32), np.empty(neighbours, np.int32)
     for row in range(len(queries)):
-        prepare(sketch, capacity, queries[row], room)
+        prepare(sketch, queries[row], room)
         for action in range(actions):
             listed = search_table(keys, sketch, action, size[action], capacity, queries[row], room, near, nearest)
             out[row, action] = weighted_mean(values[action], near, nearest, listed, reading)

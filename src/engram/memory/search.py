@@ -3,7 +3,6 @@
 import numpy as np
 
 from engram.compiling import compiled
-from engram.memory.keys import is_wide
 from engram.memory.narrow import narrow_size, search_narrow, search_narrow_for_all
 from engram.memory.sketch import ROOM, Sketch
 from engram.memory.wide import prepare_wide, search_wide
@@ -17,9 +16,9 @@ def search_room(dims: int) -> Floats:
 
 
 @compiled
-def prepare(sketch: Sketch, capacity: int, query: Floats, room: Floats) -> None:
+def prepare(sketch: Sketch, query: Floats, room: Floats) -> None:
     """Compute once what the searches of all tables need of a query; it goes to `room`, see `search_room`."""
-    if is_wide(len(query), capacity):
+    if sketch is not None:
         prepare_wide(sketch, query, room)
 
 
@@ -37,12 +36,12 @@ def search_table(
 ) -> int:
     """Find one table's nearest entries, nearest first, ties to the lowest slot; return how many there are.
 
-    `distances` and `slots` have room for as many as are wanted. `sketch` may be None where keys have none. `room` is
-    scratch space for which the query was prepared.
+    `distances` and `slots` have room for as many as are wanted. `sketch` is None where keys are narrow: numba leaves out
+    the search among wide ones then. `room` is scratch space for which the query was prepared.
     """
-    if is_wide(len(query), capacity):
-        return search_wide(keys, sketch, table, size, capacity, query, room, distances, slots)
-    return search_narrow(keys, table, size, capacity, query, room, distances, slots)
+    if sketch is None:
+        return search_narrow(keys, table, size, capacity, query, room, distances, slots)
+    return search_wide(keys, sketch, table, size, capacity, query, room, distances, slots)
 
 
 @compiled
@@ -60,9 +59,9 @@ def search_for_all(
     found: Longs,  # [B]
 ) -> None:
     """`search_table` for several queries; they need not have been prepared."""
-    if not is_wide(queries.shape[1], capacity):
+    if sketch is None:
         search_narrow_for_all(keys, table, size, capacity, queries, rows, room, distances, slots, found)
-        return
-    for b in rows:
-        prepare(sketch, capacity, queries[b], room)
-        found[b] = search_wide(keys, sketch, table, size, capacity, queries[b], room, distances[b], slots[b])
+    else:
+        for b in rows:
+            prepare_wide(sketch, queries[b], room)
+            found[b] = search_wide(keys, sketch, table, size, capacity, queries[b], room, distances[b], slots[b])

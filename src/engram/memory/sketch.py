@@ -26,7 +26,8 @@ from engram.typing import Array, Floats, Ints, Longs, Whole
 COARSE, FINE = 16, 64  # axes
 AXES = COARSE + FINE
 QUAD = 4  # axes that lie together
-Sketch = tuple[Array, Ints, Floats] | None  # codes, norms and axes
+Sketch = tuple[Array, Ints, Floats] | None  # codes, norms and axes, empty in small tables; None where keys are narrow
+SKETCH = ("codes", "norms", "axes")
 MIDDLE = 128  # is added to the codes of entries, so that they are not negative
 LARGEST = 127.0  # coordinates are clipped to this, which brings no two keys further apart
 SPREAD = 3.0  # standard deviations along the axes of each kind that the codes span
@@ -61,14 +62,6 @@ def sketch_shapes(actions: int, capacity: int, dims: int) -> tuple[tuple[int], t
 def padded(capacity: int) -> int:
     """Entries of a table for whose sketches there is room: whole sixteens."""
     return (capacity + WIDTH - 1) // WIDTH * WIDTH
-
-
-@compiled
-def arrays_of(sketch: Sketch) -> tuple[Array, Ints, Floats]:
-    """Codes, norms and axes; empty ones where there is no sketch."""
-    if sketch is None:
-        return np.empty(0, np.uint8), np.empty(0, np.int32), np.empty((0, AXES), np.float32)
-    return sketch
 
 
 @compiled
@@ -110,6 +103,15 @@ def encode(codes: Array, norms: Ints, axes: Floats, table: int, slot: Whole, cap
         norms[(2 * table + kind) * room + slot] = norm
         largest = axes[len(axes) - 1]
         largest[first] = max(largest[first], np.float32(sqrt(error) * (1 + 1e-6)))
+
+
+@compiled
+def put_sketch(sketch: Sketch, table: int, slot: Whole, capacity: int, key: Floats) -> None:
+    """Store the sketch of an entry's key, where keys are sketched."""
+    if sketch is not None:
+        codes, norms, axes = sketch
+        if len(codes) > 0:
+            encode(codes, norms, axes, table, slot, capacity, key)
 
 
 @compiled

@@ -15,7 +15,7 @@ from engram.memory.read import Reading, find_neighbours, look_up, read
 from engram.memory.sketch import FEWEST, find_sketch
 from engram.memory.strategies import CompiledStrategy, Strategy
 from engram.memory.strategy_types import Kernel
-from engram.memory.tables import Tables, adjust, bytes_of, fill, new_tables, sketch_of
+from engram.memory.tables import Tables, adjust, bytes_of, fill, new_tables
 from engram.memory.touch import note_adjusted, read_and_touch, touch_slots
 from engram.memory.write import write_states
 from engram.typing import Array, Doubles, Floats, Ints, Longs, States
@@ -55,7 +55,6 @@ class Store:
         self.touch_slots, self.note_adjusted = Kernel(touch_slots), Kernel(note_adjusted)
         only_order = self.compiled is not None and (*strategy.numbers, *strategy.table_numbers) == (strategy.order,)
         self.watched = not (strategy.is_built_in or only_order)  # the number that orders is checked when it is set
-        self.sketch = sketch_of(self.tables)
         self.sketched_at = 0  # entries written when the axes of the sketch were found
 
     def new_tables(self, actions: int, companions: int) -> Tables:
@@ -82,8 +81,8 @@ class Store:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        arrays: list[Array] = [*self.tables]
-        return sum(array.nbytes for array in arrays)
+        arrays: list[Any] = [*self.tables, *(self.tables.sketch or ())]
+        return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
 
     def as_keys(self, keys: Any) -> Any:
         """Keys in the form that the other methods take."""
@@ -109,7 +108,7 @@ class Store:
                 usable = self.read_and_touch(
                     self.compiled,
                     tables.keys,
-                    self.sketch,
+                    tables.sketch,
                     tables.values,
                     tables.ranks,
                     tables.heap,
@@ -128,7 +127,7 @@ class Store:
                     self.check_numbers()
             return values if usable else None
         kernel = self.plain_read.entry or self.plain_read  # without a strategy nothing is refused
-        usable = kernel(tables.keys, self.sketch, tables.values, tables.size, queries, *self.reading, values)
+        usable = kernel(tables.keys, tables.sketch, tables.values, tables.size, queries, *self.reading, values)
         if usable and touch and self.strategy.touches:
             self.touch_all(queries)
         return values if usable else None
@@ -167,7 +166,7 @@ class Store:
         slots = np.empty((len(queries), wanted), np.int32)
         size = int(self.tables.size[action])
         if wanted:
-            find_neighbours(self.tables.keys, self.sketch, action, size, self.capacity, queries, distances, slots)
+            find_neighbours(self.tables.keys, self.tables.sketch, action, size, self.capacity, queries, distances, slots)
         return slots, distances
 
     def check_room_for(self, queries: int, numbers: int) -> None:
@@ -189,7 +188,7 @@ class Store:
             np.zeros((len(queries), wanted), np.float32),
             np.zeros((len(queries), wanted), np.float32),
         )
-        look_up(tables.keys, self.sketch, tables.values, tables.size, actions, queries, *near)
+        look_up(tables.keys, tables.sketch, tables.values, tables.size, actions, queries, *near)
         if touch:
             self.touch(actions, near.slots, near.distances, near.found, rows=1)
         return near
@@ -226,8 +225,8 @@ class Store:
         """Find the axes of the sketch when there are enough entries, and again when twice as much was written."""
         tables = self.tables
         written = int(tables.size.sum() + tables.writes.sum())
-        if len(tables.codes) and written >= max(FEWEST, 2 * self.sketched_at):
-            find_sketch(tables.codes, tables.norms, tables.axes, tables.keys, tables.size, self.capacity)
+        if tables.sketch is not None and len(tables.sketch[0]) and written >= max(FEWEST, 2 * self.sketched_at):
+            find_sketch(*tables.sketch, tables.keys, tables.size, self.capacity)
             self.sketched_at = written
 
     def adjust(self, actions: Longs, slots: Longs, keys: Floats, values: Floats) -> None:
@@ -253,5 +252,5 @@ class Store:
     def take(self, tables: Tables) -> None:
         """Use these tables from now on."""
         self.tables = tables
-        self.sketch, self.sketched_at = sketch_of(tables), 0
+        self.sketched_at = 0
         self.keep_sketch()

@@ -27,6 +27,7 @@ from numba.extending import (
 )
 
 from engram.errors import InvalidInputError
+from engram.inner_code import OPTIONS, KernelDispatcher
 from engram.memory.strategies.code_digest import digest_of_class
 from engram.memory.strategies.compiled import ASKED, FIXED, RULES, CompiledStrategy
 from engram.memory.strategies.decisions import RefusedError
@@ -96,7 +97,7 @@ def _rule_type(strategy: StrategyType, name: str) -> types.Dispatcher:
         rule = inspect.getattr_static(class_of(strategy), name)
         ours = FunctionType(rule.__code__, rule.__globals__, name, rule.__defaults__, rule.__closure__)
         ours.__module__, ours.__qualname__ = __name__, rule.__qualname__
-        _rules[strategy.identity, name] = numba.njit(nogil=True, error_model="numpy", boundscheck=True)(ours)
+        _rules[strategy.identity, name] = KernelDispatcher(ours, {**OPTIONS, "boundscheck": True})
     return types.Dispatcher(_rules[strategy.identity, name])
 
 

@@ -1,7 +1,7 @@
 """The arrays that hold all tables of a memory, and how an entry is stored, merged and updated."""
 
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,8 +10,8 @@ from engram.compiling import compiled
 from engram.memory import hash_index
 from engram.memory.hash_index import buckets_for
 from engram.memory.heap import hear, sift
-from engram.memory.keys import blend, get_key, put_key
-from engram.memory.sketch import Sketch, encode, sketch_shapes
+from engram.memory.keys import blend, get_key, is_wide, put_key
+from engram.memory.sketch import SKETCH, Sketch, put_sketch, sketch_shapes
 from engram.memory.vectors import LINE
 from engram.typing import Array, Doubles, Floats, Ints, Longs, States, Whole
 
@@ -24,9 +24,7 @@ class Tables(NamedTuple):
     """One array of each kind for all tables; 43 bytes per entry besides its key, 131 if keys are sketched."""
 
     keys: Floats  # [actions · capacity · dims], see keys.py
-    codes: Array  # [actions · capacity · 80] for wide keys, otherwise none: see sketch.py
-    norms: Ints  # [actions · capacity · 2] of the codes
-    axes: Floats  # of the sketch, shared by all tables
+    sketch: Sketch  # of wide keys, see sketch.py; None where keys are narrow, so that kernels hold nothing of it
     values: Floats  # [actions, capacity]
     states: States  # [actions, capacity], the state with which the entry was stored
     buckets: Ints  # [actions, buckets], state → slot: see hash_index.py
@@ -77,7 +75,9 @@ def bytes_of(actions: int, capacity: int, dims: int, **numbers: int) -> int:
 def new_tables(actions: int, capacity: int, dims: int, **numbers: int) -> Tables:
     """Empty tables. The system gives pages to large arrays only when they are written to."""
     layout = layout_of(actions, capacity, dims, **numbers)
-    return Tables(**{name: zeros(shape, kind) for name, (shape, kind) in layout.items()})
+    arrays: dict[str, Any] = {name: zeros(shape, kind) for name, (shape, kind) in layout.items()}
+    parts = tuple(arrays.pop(name) for name in SKETCH)
+    return Tables(**arrays, sketch=parts if is_wide(dims, capacity) else None)
 
 
 def zeros(shape: tuple[int, ...], kind: type[np.generic]) -> Array:
@@ -88,18 +88,12 @@ def zeros(shape: tuple[int, ...], kind: type[np.generic]) -> Array:
     return room[first : first + size].view(kind).reshape(shape)
 
 
-def sketch_of(tables: Tables) -> Sketch:
-    """The sketch of the tables' keys, if they have one."""
-    return (tables.codes, tables.norms, tables.axes) if len(tables.codes) else None
-
-
 @compiled
 def put(tables: Tables, table: int, slot: Whole, key: Floats) -> None:
     """Give an entry this key."""
     capacity = tables.values.shape[1]
     put_key(tables.keys, table, slot, capacity, key)
-    if len(tables.codes) > 0:
-        encode(tables.codes, tables.norms, tables.axes, table, slot, capacity, key)
+    put_sketch(tables.sketch, table, slot, capacity, key)
 
 
 @compiled

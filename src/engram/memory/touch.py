@@ -50,7 +50,7 @@ def read_and_touch(
     room = search_room(queries.shape[1])
     for b in range(len(queries)):
         clock[0] += 1
-        prepare(sketch, capacity, queries[b], room)
+        prepare(sketch, queries[b], room)
         for action in range(actions):
             found = search_table(keys, sketch, action, size[action], capacity, queries[b], room, distances, slots)
             out[b, action] = weighted_mean(values[action], distances, slots, found, reading)

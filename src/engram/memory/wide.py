@@ -18,8 +18,6 @@ from engram.memory.sketch import (
     FINE,
     QUAD,
     UNDERFLOW,
-    Sketch,
-    arrays_of,
     encode_query,
     has_axes,
     padded,
@@ -237,9 +235,9 @@ def look_at(
 
 
 @compiled
-def prepare_wide(sketch: Sketch, query: Floats, room: Floats) -> None:
+def prepare_wide(sketch: tuple[Array, Ints, Floats], query: Floats, room: Floats) -> None:
     """Put the query's sketch into `room`, for the searches of all tables."""
-    _, _, axes = arrays_of(sketch)
+    _, _, axes = sketch
     if has_axes(axes):
         encode_query(axes, query, room[:QUADS].view(np.int32), room[QUADS:])
 
@@ -247,7 +245,7 @@ def prepare_wide(sketch: Sketch, query: Floats, room: Floats) -> None:
 @compiled
 def search_wide(
     keys: Floats,
-    sketch: Sketch,
+    sketch: tuple[Array, Ints, Floats],
     table: int,
     size: int,
     capacity: int,
@@ -258,7 +256,7 @@ def search_wide(
 ) -> int:
     """`search_table` for wide keys."""
     wanted, found = len(slots), 0
-    codes, norms, axes = arrays_of(sketch)
+    codes, norms, axes = sketch
     halves = keys.view(np.uint16)
     norm, sketched = length(query), has_axes(axes)
     quads, about = room[:QUADS].view(np.int32), room[QUADS:]

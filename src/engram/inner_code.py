@@ -1,0 +1,73 @@
+"""Kernels as other kernels call them: code to be taken in, which is never made machine code by itself.
+
+numba makes machine code of every function that a kernel calls, and of all that those call, with wrappers for callers
+in Python and in C, before it takes the code into the kernel, optimises it there and makes machine code of it again. Of
+a hundred functions only a few are ever called from Python. Here the others are translated once, linked into each kernel
+that calls them, and optimised there. Without fast-math that does not change a bit of what is computed.
+"""
+
+from typing import Any
+
+from numba.core import sigutils, typing
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.dispatcher import _FunctionCompiler
+from numba.core.environment import lookup_environment
+from numba.core.registry import CPUDispatcher
+
+ENVIRONMENTS = "_ZN08NumbaEnv"  # how the names of variables begin that point to a function's environment
+OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy"}
+NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+class InnerLibrary(JITCodeLibrary):
+    """The code of one function and of all that it calls, to be linked into others."""
+
+    def finalize(self) -> None:
+        """Link what the function calls, and leave it at that."""
+        self._raise_if_finalized()
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalized = True
+
+
+class InnerCompiler(Compiler):
+    """numba's compiler as far as code for LLVM."""
+
+    def __init__(self, typingctx: Any, targetctx: Any, library: Any, *rest: Any) -> None:
+        super().__init__(typingctx, targetctx, InnerLibrary(targetctx.codegen(), "inner"), *rest)
+        self.state.flags.no_compile = True
+
+
+class KernelDispatcher(CPUDispatcher):
+    """A function that is compiled with wrappers when it is called from Python, and without when another one calls it."""
+
+    def __init__(self, py_func: Any, options: dict[str, Any]) -> None:
+        super().__init__(py_func=py_func, targetoptions=options)
+        self._inside = _FunctionCompiler(py_func, self.targetdescr, options | NO_WRAPPERS, {}, InnerCompiler)
+        self._inner: dict[Any, Any] = {}  # argument types → what numba knows of the function for them
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """The function's type for a caller that is compiled now."""
+        signature, folded = self._inside.fold_argument_types(args, kws)
+        found = self._inner.get(folded)
+        if found is None:
+            found = self._inner[folded] = self._inside.compile(folded, None)
+            self.targetctx.insert_user_function(found.library, found.fndesc, [found.library])
+        name = self.py_func.__name__
+        template = typing.make_concrete_template(f"CallTemplate({name})", key=name, signatures=[found.signature])
+        return template, signature, folded, {}
+
+    def get_overload(self, sig: Any) -> Any:
+        """The key under which numba knows the code for a caller that is compiled now."""
+        args, _ = sigutils.normalize_signature(sig)
+        return self._inner[tuple(args)].library
+
+    def add_overload(self, cres: Any) -> None:
+        """Keep what was compiled, and let the code that it took in know its environments."""
+        for variable in cres.library._final_module.global_variables:
+            environment = lookup_environment(variable.name) if variable.name.startswith(ENVIRONMENTS) else None
+            if environment is not None:
+                cres.library.codegen.set_env(variable.name, environment)
+        super().add_overload(cres)
