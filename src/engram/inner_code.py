@@ -6,6 +6,7 @@ a hundred functions only a few are ever called from Python. Here the others are 
 that calls them, and optimised there. Without fast-math that does not change a bit of what is computed.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from numba.core import sigutils, typing
@@ -17,6 +18,7 @@ from numba.core.registry import CPUDispatcher
 
 ENVIRONMENTS = "_ZN08NumbaEnv"  # how the names of variables begin that point to a function's environment
 OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy"}
+IN_WORK: dict[str, Callable[[], None]] = {}  # kernels that another process compiles now → a function that waits for it
 NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
@@ -47,6 +49,13 @@ class KernelDispatcher(CPUDispatcher):
         super().__init__(py_func=py_func, targetoptions=options)
         self._inside = _FunctionCompiler(py_func, self.targetdescr, options | NO_WRAPPERS, {}, InnerCompiler)
         self._inner: dict[Any, Any] = {}  # argument types → what numba knows of the function for them
+
+    def compile(self, sig: Any) -> Any:
+        """The machine code for arguments of these types, from disk if it is there."""
+        wait = IN_WORK.pop(self.py_func.__name__, None)
+        if wait is not None:
+            wait()
+        return super().compile(sig)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """The function's type for a caller that is compiled now."""

@@ -13,11 +13,12 @@ from engram.agents import BUILT_IN, Agent, find_agent
 from engram.agents.common.config import part_settings
 from engram.commands.failures import told_errors
 from engram.commands.part_options import PART_OPTIONS, GivenAgain, whole_command
-from engram.commands.screen import Console, Text
+from engram.commands.screen import Console, Text, new_console
 from engram.errors import InvalidInputError
 from engram.paper.presets import FAMILIES, Family, preset
 from engram.runs.folder import Cadence, RunFolder
 from engram.runs.run import Run
+from engram.training.compilation import CompileNotice
 from engram.training.evaluation import default_max_steps
 from engram.training.progress import ProgressBar
 
@@ -146,7 +147,8 @@ def carry_out(run: Run, folder: RunFolder, options: Watching, console: Console) 
             with ProgressBar(agent, run.steps) as bar:
                 result = record((bar,), tell=console.print)
         else:
-            result = record(tell=console.print)
+            with CompileNotice(new_console(stderr=True).print, memory=getattr(agent, "memory", None)):
+                result = record(tell=console.print)
     if finished:
         console.print(f"{folder.path} is finished already")
     if result["score"] is None:

@@ -122,6 +122,11 @@ class EpisodicMemory:
         return self._tables.size.copy()
 
     @property
+    def is_in_main_memory(self) -> bool:
+        """Whether keys are in main memory rather than on a device."""
+        return type(self._store) is Store
+
+    @property
     def nbytes(self) -> int:
         """Bytes of everything that is kept."""
         return self._store.nbytes
@@ -218,7 +223,7 @@ class EpisodicMemory:
         store = self._store
         built_in = store.compiled is not None and not store.watched
         narrow = not is_wide(self.key_size, self.capacity)
-        return Desk(store, *args) if type(store) is Store and built_in and narrow else None
+        return Desk(store, *args) if self.is_in_main_memory and built_in and narrow else None
 
     def probe_all(self, count: int) -> Any:
         """A search for so many queries in all tables as a part of work on a device; None if keys are not there."""

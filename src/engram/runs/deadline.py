@@ -49,8 +49,9 @@ def keep_time(pipe: int, watched: Array, words: Array, state: Array, ticks: int,
         if heard:
             if _read(pipe, byte.ctypes.data, 1) <= 0:
                 return number
-            if number == 0 and np.any(watched == byte[0]):
-                number = int(byte[0])
+            for signal_number in watched:
+                if number == 0 and signal_number == byte[0]:
+                    number = int(byte[0])
     request[0], request[1] = 2, POLL_OUT
     if _poll(request.ctypes.data, 1, 0) > 0:  # a terminal that was stopped would block
         _write(2, words.ctypes.data, state[0])
