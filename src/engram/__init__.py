@@ -3,10 +3,10 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from engram.runs.stopping import heed_ctrl_c as _heed_ctrl_c
+from engram.runs.stopping import heed_signals as _heed_signals
 from engram.version import __version__ as __version__
 
-_heed_ctrl_c()  # before anything is imported that takes time
+_heed_signals()  # before anything is imported that takes time
 
 from engram import envs as _envs  # noqa: E402, F401 (which registers the rooms and games with Gymnasium)
 

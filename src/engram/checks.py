@@ -1,6 +1,6 @@
 """Checks of what users hand in, each with a message that says what was given and what is expected."""
 
-import difflib
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -72,8 +72,33 @@ def in_bytes(size: int) -> str:
 
 def nearest(value: object, choices: Iterable[str]) -> str:
     """A question that names the choice most like what was given, or nothing where none is like it."""
-    close = difflib.get_close_matches(str(value), list(choices), n=1)
-    return f"did you mean {close[0]!r}? " if close else ""
+    given = str(value).lower()
+    ranked = sorted(
+        (slips(given, choice.lower()), different_letters(given, choice.lower()), choice) for choice in choices
+    )
+    if not ranked or ranked[0][0] > max(1, len(given) // 3):
+        return ""
+    return f"did you mean {ranked[0][2]!r}? "
+
+
+def slips(given: str, meant: str) -> int:
+    """Letters that were typed wrongly, left out or added, and neighbours that were swapped, each counting one."""
+    rows = [list(range(len(meant) + 1))]
+    for i, letter in enumerate(given, 1):
+        row = [i]
+        for j, other in enumerate(meant, 1):
+            count = min(rows[-1][j] + 1, row[j - 1] + 1, rows[-1][j - 1] + (letter != other))
+            if i > 1 and j > 1 and letter == meant[j - 2] and given[i - 2] == other:
+                count = min(count, rows[-2][j - 2] + 1)
+            row.append(count)
+        rows.append(row)
+    return rows[-1][-1]
+
+
+def different_letters(given: str, meant: str) -> int:
+    """Letters that only one of the words has."""
+    one, other = Counter(given), Counter(meant)
+    return ((one - other) + (other - one)).total()
 
 
 def is_number(value: Any) -> bool:

@@ -1,10 +1,14 @@
 """The command line: which command it is, and how errors are told."""
 
+import ast
 import errno
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engram.errors import EngramError, Interrupted, InvalidInputError, Stopped
@@ -16,18 +20,24 @@ if TYPE_CHECKING:
 
 HELP = """usage: engram [-h] [--version] COMMAND …
 
-Episodic control: reinforcement learning that acts by looking up similar past states in a small memory.
+Episodic control: reinforcement learning that acts by looking up similar past
+states in a small memory.
 
 commands:
-  train AGENT   train an agent and write everything about the run to a folder; AGENT is one of
+  train AGENT   train an agent and write everything about the run to a folder;
+                AGENT is one of
 {agents}
                 or module:Class, an agent of your own
-  train --resume FOLDER   go on with an interrupted run, exactly where it was
-  eval          play episodes with a trained agent and report its returns; --video shows it at play
-  study         carry out many runs: a whole table of the paper, or a study of your own
-  report        show what came of a study: tables beside the paper's, figures, claims, on one page
+  train --resume FOLDER
+                go on with an interrupted run, exactly where it was
+  eval          play episodes with a trained agent and report its returns;
+                --video shows it at play
+  study         carry out many runs: a table of the paper, or one of your own
+  report        show what came of a study: tables beside the paper's, figures,
+                claims, on one page
   claims        say which of the paper's claims hold
   bench         measure how fast it is here, beside what people use instead
+  completion    print a script with which bash, zsh or fish completes all this
 
 `engram COMMAND --help` lists a command's options. To begin with:
   engram train mfec --env CartPole-v1 --strategy dkm --capacity 50 --out runs/first
@@ -41,6 +51,7 @@ COMMANDS = {  # name → its file, and the function there
     "report": ("report", "report"),
     "claims": ("report", "claims"),
     "bench": ("bench", "bench"),
+    "completion": ("completion", "completion"),
 }
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
@@ -52,10 +63,13 @@ Command = Callable[[Sequence[str], "Console"], None]
 
 
 def list_agents() -> str:
-    """A line for each built-in agent."""
-    from engram.agents import BUILT_IN, summary_of  # noqa: PLC0415 (as all below: signals are heeded before)
-
-    return "\n".join(f"                  {name:7}{summary_of(name)}" for name in BUILT_IN)
+    """A line for each built-in agent: the first of its file. Nothing is imported, as help should be there at once."""
+    lines = []
+    for file in sorted((Path(__file__).parent / "agents").glob("*.py")):
+        if file.stem != "__init__":
+            text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+            lines.append(f"                  {file.stem:7}{re.split(r'[:(\n]', text)[0].rstrip('. ')}")
+    return "\n".join(lines)
 
 
 def find_command(name: str) -> Command:
@@ -67,6 +81,8 @@ def find_command(name: str) -> Command:
         raise InvalidInputError(f"unknown command {name!r}; {hint}the commands: engram --help")
     file, function = COMMANDS[name]
     found: Command = getattr(import_module(f"engram.commands.{file}"), function)
+    if name == "completion":  # which has to know all the others
+        return partial(found, commands={each: partial(find_command, each) for each in COMMANDS})
     return found
 
 
@@ -110,7 +126,7 @@ def entry() -> int:
     """Run a command in a process of its own, with one thread: these networks are small, and more would only wait."""
     from engram.commands.streams import open_outputs  # noqa: PLC0415
 
-    for name in THREAD_SETTINGS:
+    for name in (*THREAD_SETTINGS, "PYGAME_HIDE_SUPPORT_PROMPT"):  # pygame, which draws some films, would greet
         os.environ.setdefault(name, "1")
     output, errors = open_outputs()
     code = main()

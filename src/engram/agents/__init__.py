@@ -1,6 +1,5 @@
 """The agents: one algorithm, one file. Each file beside the folder `common` is a built-in agent of the file's name."""
 
-import ast
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -34,9 +33,3 @@ def find_agent(spec: str | type[Agent]) -> type[Agent]:
 def label_of(name: str) -> str:
     """What tables and figures call the agent of this name."""
     return name.upper() if name in BUILT_IN else name
-
-
-def summary_of(name: str) -> str:
-    """The first line of a built-in agent's file; nothing is imported, as that may need an extra."""
-    text = ast.get_docstring(ast.parse((FOLDER / f"{name}.py").read_text())) or ""
-    return text.partition("\n")[0].partition(":")[0].rstrip(".")

@@ -6,12 +6,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
-import tyro
 from rich.table import Table
 
 from engram import checks
 from engram.bench.contest import Row
 from engram.bench.speeds import changes, check_outcome_path, read_outcome, write_outcome
+from engram.commands.options import parse
 from engram.commands.screen import Console, Text
 
 Group = Literal["reading", "training", "playing"]
@@ -35,7 +35,7 @@ class Bench:
 
 def bench(words: Sequence[str], console: Console) -> None:
     """Carry out `engram bench`."""
-    options = tyro.cli(Bench, prog="engram bench", args=words)
+    options = parse(Bench, prog="engram bench", words=words)
     rounds, seed = checks.at_least("rounds", options.rounds, 1), checks.at_least("seed", options.seed, 0)
     rounds = min(rounds, 3) if options.quick else rounds
     before = None if options.compare is None else read_outcome(options.compare)
@@ -61,7 +61,8 @@ def table_of(rows: list[Row]) -> Table:
     """All rows; where a ratio is asked for, whether it is reached."""
     table = Table(title="Speed: the peer's time ÷ Engram's, medians (quartiles)")
     for column in ("", "µs", "peer", "its µs", "ratio", "asked"):
-        table.add_column(column, justify="left" if column in ("", "peer") else "right")
+        number = column not in ("", "peer")
+        table.add_column(column, justify="right" if number else "left", no_wrap=number)
     group = ""
     for row in rows:
         if row.group != group:
@@ -78,7 +79,7 @@ def table_of_changes(before: list[Row], now: list[Row]) -> Table:
     """How ratios have changed since an earlier measurement."""
     table = Table(title="Since then: ratio now ÷ ratio before")
     for column in ("", "peer", "change", ""):
-        table.add_column(column, justify="right" if column == "change" else "left")
+        table.add_column(column, justify="right" if column == "change" else "left", no_wrap=column == "change")
     for row, change, slower in changes(before, now):
         word = Text("slower", "red") if slower else Text("")
         table.add_row(row.name, row.peer, f"{change:.2f}", word)

@@ -6,16 +6,24 @@ from importlib import import_module
 from pathlib import Path
 
 import numpy as np
-import tyro
 
 from engram.agents import Agent
 from engram.agents.common.load import load
+from engram.commands.options import Groups, parse
 from engram.commands.part_options import GivenAgain, whole_command
 from engram.commands.screen import Console, Text
 from engram.errors import RunFolderError
 from engram.files.disk import is_file, whole_path
 from engram.runs.folder import RunFolder
 from engram.training.evaluation import default_max_steps, evaluate_policy
+
+GROUPS: Groups = {
+    "what is played": ("episodes", "seed", "max_steps", "show"),
+    "as a film": ("video", "explain"),
+    "what the agent was made with that is not Engram's own": (
+        *("env", "agent", "strategy", "encoder", "network", "exploration"),
+    ),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +52,7 @@ class Eval(GivenAgain):
 
 def evaluate(words: Sequence[str], console: Console) -> None:
     """Carry out `engram eval`."""
-    options = tyro.cli(Eval, prog="engram eval", args=words)
+    options = parse(Eval, prog="engram eval", words=words, groups=GROUPS)
     target = None if options.video is None else whole_path(options.video)  # before an environment goes elsewhere
     if target is not None:
         video = import_module("engram.lab.pages.video")  # needs an extra

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import tyro
 from rich.table import Table
 from tyro.conf import Positional
 
+from engram.commands.options import parse
 from engram.commands.screen import Console, Text
 from engram.lab.reports import find_report, read_evidence, write_claims
 from engram.paper.claims import CLAIMS
@@ -35,14 +35,14 @@ class Claims:
 
 def report(words: Sequence[str], console: Console) -> None:
     """Carry out `engram report`."""
-    options = tyro.cli(Report, prog="engram report", args=words)
+    options = parse(Report, prog="engram report", words=words)
     path = find_report(options.study, options.out or options.study, STUDIES).write()
     console.print(f"the report is {path}; tables and figures lie beside it")
 
 
 def claims(words: Sequence[str], console: Console) -> None:
     """Carry out `engram claims`."""
-    options = tyro.cli(Claims, prog="engram claims", args=words)
+    options = parse(Claims, prog="engram claims", words=words)
     evidence = read_evidence(options.studies, STUDIES)
     table = Table(show_lines=True)
     for name in ("", "claim", "verdict", "because"):

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import tyro
 from tyro.conf import Positional
 
 from engram import checks
+from engram.commands.options import Groups, parse
 from engram.commands.screen import Console
 from engram.errors import InvalidInputError
 from engram.files.disk import whole_path
@@ -22,6 +22,13 @@ from engram.lab.watch import Watch
 from engram.lab.workers import Workers
 from engram.paper.registry import STUDIES
 from engram.training.evaluation import default_max_steps
+
+GROUPS: Groups = {
+    "how much of it": ("quick", "seeds", "sizes", "strategies", "agents", "games"),
+    "where": ("out", "jobs", "ray", "reuse", "start_over"),
+    "how each run is": ("steps", "encoder", "network", "exploration", "device"),
+    "how it is evaluated": ("evaluation_interval_steps", "evaluation_episodes", "evaluation_max_steps"),
+}
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,7 @@ class Options:
 def study(words: Sequence[str], console: Console) -> None:
     """Carry out `engram study`."""
     started = time.time()
-    options = tyro.cli(Options, prog="engram study", args=words)
+    options = parse(Options, prog="engram study", words=words, groups=GROUPS)
     whole = find_study(options.study)
     out = whole_path(options.out or Path("runs") / whole.name)
     if whole.experiment:

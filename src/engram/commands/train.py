@@ -6,12 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-import tyro
-
 from engram import checks
 from engram.agents import BUILT_IN, Agent, find_agent
 from engram.agents.common.config import part_settings
 from engram.commands.failures import told_errors
+from engram.commands.options import Groups, parse
 from engram.commands.part_options import PART_OPTIONS, GivenAgain, whole_command
 from engram.commands.screen import Console, Text, new_console
 from engram.errors import InvalidInputError
@@ -22,6 +21,25 @@ from engram.training.compilation import CompileNotice
 from engram.training.evaluation import default_max_steps
 from engram.training.progress import ProgressBar
 
+GROUPS: Groups = {
+    "what is trained": ("env", "steps", "strategy", "capacity", "seed", "preset", "out"),
+    "how it learns": (
+        *("neighbours", "encoder", "network", "discount", "learning_rate", "batch_size", "replay_size"),
+        *("learning_start_steps", "exploration", "epsilon_initial", "epsilon_final"),
+        *("epsilon_anneal_start_steps", "epsilon_anneal_end_steps", "device"),
+    ),
+    "how it is evaluated": ("evaluation_interval_steps", "evaluation_episodes", "evaluation_max_steps"),
+    "what is seen and kept of it": (
+        *("progress", "checkpoint_interval_seconds", "checkpoint_interval_steps", "start_over"),
+    ),
+}
+RESUME_GROUPS: Groups = {
+    "what is seen and kept of it": GROUPS["what is seen and kept of it"],
+    "what the run was made with that is not Engram's own": (
+        *("env", "agent", "strategy", "encoder", "network", "exploration"),
+    ),
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Watching:
@@ -29,7 +47,7 @@ class Watching:
 
     checkpoint_interval_seconds: float | None = None  # between checkpoints; by default 60, with a replay of frames 300
     checkpoint_interval_steps: int | None = None  # instead, a checkpoint after every so many steps
-    progress: bool = True  # show how far it is
+    progress: bool = True  # do not show how far it is
     start_over: bool = False  # begin with the first step; what the folder holds of the run is moved aside
 
     def cadence(self) -> Cadence | None:
@@ -87,13 +105,8 @@ def training_options(name: str, words: Sequence[str]) -> Training:
     defaults: dict[str, Any] = {"preset": family, "steps": kind.default_steps, **preset(kind.name, family)}
     parts = {part: getattr(kind.Config(), part) for part in part_settings(kind.Config)}
     description = f"Train {kind.label} and write everything about the run to a folder."
-    return tyro.cli(
-        Options,
-        prog=f"engram train {name}",
-        args=words,
-        default=Options(**{**parts, **defaults}),
-        description=description,
-    )
+    default = Options(**{**parts, **defaults})
+    return parse(Options, prog=f"engram train {name}", words=words, groups=GROUPS, default=default, about=description)
 
 
 def find_preset(words: Sequence[str]) -> Any:
@@ -128,7 +141,7 @@ def train(words: Sequence[str], console: Console) -> None:
 
 def resume(words: Sequence[str], console: Console) -> None:
     """Carry out `engram train --resume`."""
-    options = tyro.cli(Resume, prog="engram train --resume", args=words)
+    options = parse(Resume, prog="engram train --resume", words=words, groups=RESUME_GROUPS)
     folder = RunFolder(options.run)
     with whole_command("engram train --resume", folder, options.given()):
         run = folder.run(options.given())

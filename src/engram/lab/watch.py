@@ -11,6 +11,7 @@ import numpy as np
 from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -58,7 +59,8 @@ class Watch:
             self._live.stop()
         if self.reused:
             self.console.print(f"{self.reused} of {len(self.runs)} runs were finished before and are reused")
-        self.console.print(self.table() if kind is None else self.line())
+        for part in self.tables() if kind is None else [self.line()]:
+            self.console.print(part)
 
     def __call__(self, news: News) -> None:
         """Note that a run began or ended."""
@@ -105,8 +107,17 @@ class Watch:
             parts += [f"{60 * rate:.1f} runs/min", f"{_duration(remaining)} to go"]
         return " · ".join(parts)
 
-    def table(self) -> Table:
-        """Mean ± standard deviation over the seeds that are done, and how many those are."""
+    def tables(self) -> list[Table]:
+        """The scores in one table, or in several below each other where it would be wider than the screen."""
+        for size in range(len(self._columns), 0, -1):
+            parts = [self.table(self._columns[i : i + size]) for i in range(0, len(self._columns), size)]
+            unlimited = self.console.options.update(width=sum(map(len, self._columns)) + 10_000)
+            if all(Measurement.get(self.console, unlimited, part).maximum <= self.console.width for part in parts):
+                return parts
+        return parts
+
+    def table(self, columns: Sequence[str]) -> Table:
+        """Mean ± standard deviation over the seeds that are done, and how many those are, for some strategies."""
         table = Table(
             box=box.SIMPLE_HEAD,
             padding=(0, 1),
@@ -116,11 +127,11 @@ class Watch:
         several = len({run.env for run in self.runs}) > 1
         for name in ("environment", "agent", "entries")[not several :]:
             table.add_column(name, justify="right" if name == "entries" else "left", no_wrap=True)
-        for name in self._columns:
+        for name in columns:
             table.add_column(name, justify="right", no_wrap=True)
         wanted = Counter((self._row(run), _column(run)) for run in self.runs)
         for row, cells in self.scores.items():
-            texts = [_cell(cells.get(name, []), wanted[row, name]) for name in self._columns]
+            texts = [_cell(cells.get(name, []), wanted[row, name]) for name in columns]
             table.add_row(*row[not several :], *texts)
         return table
 
@@ -132,11 +143,11 @@ class Watch:
 
     def picture(self) -> RenderableType:
         """The line of counts, the runs that are running, and the table where it fits the screen."""
-        table = self.table()
+        tables = self.tables()
         running = ", ".join(self.running) or "nothing"
         parts: list[RenderableType] = [Text(self.line(), style="bold"), Text(f"running: {running}", style="dim")]
-        if table.row_count <= min(MOST_ROWS, self.console.height - 8):
-            parts.append(table)
+        if sum(table.row_count + 4 for table in tables) <= min(MOST_ROWS, self.console.height - 4):
+            parts += tables
         return Group(*parts)
 
 

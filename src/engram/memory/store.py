@@ -166,7 +166,9 @@ class Store:
         slots = np.empty((len(queries), wanted), np.int32)
         size = int(self.tables.size[action])
         if wanted:
-            find_neighbours(self.tables.keys, self.tables.sketch, action, size, self.capacity, queries, distances, slots)
+            find_neighbours(
+                self.tables.keys, self.tables.sketch, action, size, self.capacity, queries, distances, slots
+            )
         return slots, distances
 
     def check_room_for(self, queries: int, numbers: int) -> None:

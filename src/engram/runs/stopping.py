@@ -42,17 +42,18 @@ def may_be_left(frame: FrameType | None) -> bool:
     return True
 
 
-def heed_ctrl_c() -> None:
-    """Where this process is the command line, have Ctrl-C end it with a word until a `StopRequest` is entered.
+def heed_signals() -> None:
+    """Where this process is the command line, have signals end it with a word until a `StopRequest` is entered.
 
-    Importing the libraries takes a part of a second, in which Ctrl-C would show a traceback.
+    Importing the libraries takes a part of a second, in which Ctrl-C would show a traceback, and SIGTERM nothing.
     """
     words = sys.orig_argv
     module = words[words.index("-m") + 1 :][:1] if "-m" in words else []
     script = os.path.basename(sys.argv[0]) if sys.argv else ""  # noqa: PTH119 (pathlib is not imported yet)
-    is_command = module == ["engram"] or script.partition(".")[0] == "engram"
-    if is_command and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _leave)
+    if module == ["engram"] or script.partition(".")[0] == "engram":
+        for number in SIGNALS:
+            if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
+                signal.signal(number, _leave)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

@@ -1,0 +1,151 @@
+"""The options of a command: a dataclass with a comment for each field, parsed by tyro and shown in groups."""
+
+import inspect
+import io
+import sys
+import tokenize
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from tyro.conf import Positional
+
+Options = TypeVar("Options")
+Groups = Mapping[str, tuple[str, ...]]  # heading → fields, what is set first first
+HELP = ("-h", "--help")
+_described: ContextVar[bool] = ContextVar("described", default=False)  # set while only options are asked for
+METAVARS: dict[Any, str] = {int: "N", float: "X", Path: "PATH", str: "NAME"}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option as users see it."""
+
+    name: str  # --capacity, or RUN for a word without a name
+    field: str
+    takes: str  # what follows it: N, PATH, a|b; nothing for a flag
+    about: str
+    default: str  # as it would be typed; nothing where there is none
+    choices: tuple[str, ...]
+    kind: Any  # type of a value: int, float, Path, str or bool
+
+    @property
+    def is_positional(self) -> bool:
+        """Whether it is a word without a name."""
+        return not self.name.startswith("-")
+
+
+def parse(
+    kind: type[Options],
+    *,
+    prog: str,
+    words: Sequence[str],
+    groups: Groups | None = None,
+    default: Options | None = None,
+    about: str | None = None,
+) -> Options:
+    """The options among the words of a command; `--help` shows them and ends it."""
+    description = about if about is not None else inspect.cleandoc(kind.__doc__ or "")
+    if any(word in HELP for word in words):
+        if _described.get():
+            raise _Described(list(options_of(kind, default)))
+        from engram.commands.help_page import help_page  # noqa: PLC0415 (only then)
+
+        print(help_page(prog, description, list(options_of(kind, default)), groups or {}), end="")
+        sys.exit(0)
+    import tyro  # noqa: PLC0415 (help does without)
+
+    extra = {} if default is None else {"default": default}
+    return tyro.cli(kind, prog=prog, args=words, description=description, **extra)
+
+
+class _Described(Exception):  # noqa: N818 (not an error)
+    """Carries the options of a command out of it."""
+
+    def __init__(self, options: list[Option]) -> None:
+        super().__init__()
+        self.options = options
+
+
+def seen_options(command: Callable[..., object], words: Sequence[str]) -> list[Option]:
+    """The options that a command shows with `--help` after these words."""
+    token = _described.set(True)
+    try:
+        command([*words, "--help"], None)
+    except _Described as described:
+        return described.options
+    finally:
+        _described.reset(token)
+    return []
+
+
+def options_of(kind: Any, default: Any = None) -> Iterator[Option]:
+    """The options that a dataclass stands for, in the order of its fields."""
+    hints, comments = get_type_hints(kind, include_extras=True), comments_of(kind)
+    for field in fields(kind):
+        if not field.init:
+            continue
+        plain = getattr(default, field.name) if default is not None else field.default
+        yield _option(field.name, hints[field.name], plain, comments.get(field.name, ""))
+
+
+def _option(field: str, hint: Any, default: Any, about: str) -> Option:
+    positional = get_origin(hint) is Annotated and Positional[int].__metadata__[0] in hint.__metadata__  # type: ignore[attr-defined]
+    kind, choices, many = _taken(hint)
+    shown = _shown(default)
+    name = f"--{field.replace('_', '-')}"
+    if positional:
+        return Option(f"{field.upper()}{' …' if many else ''}", field, "", about, shown, choices, kind)
+    if kind is bool:
+        name = f"--no-{field.replace('_', '-')}" if default is True else name
+        return Option(name, field, "", about, "", (), bool)
+    takes = "|".join(choices) if choices else METAVARS.get(kind, "NAME")
+    return Option(name, field, f"{takes} …" if many else takes, about, shown, choices, kind)
+
+
+def _taken(hint: Any) -> tuple[Any, tuple[str, ...], bool]:
+    """The type of a value, the words to choose from, and whether there may be several."""
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _taken(args[0])
+    if origin in (Union, UnionType):
+        rest = [each for each in args if each is not NoneType]
+        return _taken(next((each for each in rest if each in METAVARS), rest[0]))
+    if origin is tuple:
+        kind, choices, _ = _taken(args[0])
+        return kind, choices, True
+    if origin is Literal:
+        return str, tuple(map(str, args)), False
+    return hint, (), False
+
+
+def _shown(default: Any) -> str:
+    if default is MISSING or default is None or isinstance(default, bool) or default == ():
+        return ""
+    return " ".join(map(str, default)) if isinstance(default, tuple) else str(default)
+
+
+@cache
+def comments_of(kind: type) -> dict[str, str]:
+    """The comment behind each field of a dataclass and of those that it derives from."""
+    found: dict[str, str] = {}
+    for cls in reversed(kind.__mro__):
+        try:
+            source = inspect.getsource(cls)
+        except (OSError, TypeError):  # no file, as of classes that are made while the program runs
+            continue
+        found |= dict(_comments(source)) if cls is not object else {}
+    return found
+
+
+def _comments(source: str) -> Iterator[tuple[str, str]]:
+    names: dict[int, str] = {}
+    for token in tokenize.generate_tokens(io.StringIO(inspect.cleandoc(source)).readline):
+        if token.type == tokenize.NAME and token.line[: token.start[1]].strip() == "":
+            names[token.start[0]] = token.string
+        elif token.type == tokenize.COMMENT and token.start[0] in names:
+            yield names[token.start[0]], token.string.removeprefix("#").strip()
