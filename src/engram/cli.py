@@ -68,7 +68,8 @@ def list_agents() -> str:
     for file in sorted((Path(__file__).parent / "agents").glob("*.py")):
         if file.stem != "__init__":
             text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
-            lines.append(f"                  {file.stem:7}{re.split(r'[:(\n]', text)[0].rstrip('. ')}")
+            first, *_ = re.split(r"[:(\n]", text)
+            lines.append(f"                  {file.stem:7}{first.rstrip('. ')}")
     return "\n".join(lines)
 
 
