@@ -72,13 +72,11 @@ def in_bytes(size: int) -> str:
 
 def nearest(value: object, choices: Iterable[str]) -> str:
     """A question that names the choice most like what was given, or nothing where none is like it."""
-    given = str(value).lower()
-    ranked = sorted(
-        (slips(given, choice.lower()), different_letters(given, choice.lower()), choice) for choice in choices
-    )
+    given, by_word = str(value).lower(), {choice.lower(): choice for choice in choices}
+    ranked = sorted((slips(given, word), different_letters(given, word), word) for word in by_word)
     if not ranked or ranked[0][0] > max(1, len(given) // 3):
         return ""
-    return f"did you mean {ranked[0][2]!r}? "
+    return f"did you mean {by_word[ranked[0][2]]!r}? "
 
 
 def slips(given: str, meant: str) -> int:

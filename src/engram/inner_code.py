@@ -43,7 +43,7 @@ class InnerCompiler(Compiler):
 
 
 class KernelDispatcher(CPUDispatcher):
-    """A function that is compiled with wrappers when it is called from Python, and without when another one calls it."""
+    """A function that is compiled as a kernel when Python calls it, and as inner code when a kernel calls it."""
 
     def __init__(self, py_func: Any, options: dict[str, Any]) -> None:
         super().__init__(py_func=py_func, targetoptions=options)

@@ -36,8 +36,8 @@ def search_table(
 ) -> int:
     """Find one table's nearest entries, nearest first, ties to the lowest slot; return how many there are.
 
-    `distances` and `slots` have room for as many as are wanted. `sketch` is None where keys are narrow: numba leaves out
-    the search among wide ones then. `room` is scratch space for which the query was prepared.
+    `distances` and `slots` have room for as many as are wanted. `sketch` is None where keys are narrow: the search
+    among wide ones is left out then. `room` is scratch space for which the query was prepared.
     """
     if sketch is None:
         return search_narrow(keys, table, size, capacity, query, room, distances, slots)

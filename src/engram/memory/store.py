@@ -18,7 +18,7 @@ from engram.memory.strategy_types import Kernel
 from engram.memory.tables import Tables, adjust, bytes_of, fill, new_tables
 from engram.memory.touch import note_adjusted, read_and_touch, touch_slots
 from engram.memory.write import write_states
-from engram.typing import Array, Doubles, Floats, Ints, Longs, States
+from engram.typing import Doubles, Floats, Ints, Longs, States
 
 
 class Neighbours(NamedTuple):

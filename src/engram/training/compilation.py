@@ -1,4 +1,4 @@
-"""Compiling, which the first run after an installation does: told while it goes on, and shared with a second process."""
+"""Compiling, as the first run after an installation does: it is told, and shared with a second process."""
 
 import time
 from collections.abc import Callable
