@@ -195,7 +195,7 @@ def measure_learner(agent: Any, game: str, *, graphs: bool) -> dict[str, Any]:
         "env": game,
         "graphs": graphs,
         "act_us": quantiles(lambda: agent.act(next(seen), 1)),
-        f"learn_from_batch_{BATCH}_us": quantiles(lambda: agent.learn_from(agent.replay.sample(rng, BATCH))),
+        f"learn_from_batch_{BATCH}_us": quantiles(lambda: agent.learn_batch(agent.replay.sample(rng, BATCH))),
         "of_it_drawing_us": quantiles(lambda: agent.replay.sample(rng, BATCH)),
     }
 

@@ -15,14 +15,13 @@ import pytest
 
 from engram import EpisodicMemory
 from engram.agents import BUILT_IN, find_agent, label_of
-from engram.agents.common.config import AgentConfig
+from engram.agents.common.config import FAMILIES, AgentConfig
 from engram.agents.d3qn import D3QNConfig
 from engram.agents.mfec import MFECConfig
 from engram.agents.nec import NECConfig
 from engram.commands.train import training_options
 from engram.errors import EngramError
 from engram.memory.strategies import STRATEGIES, Strategy, Write
-from engram.paper.presets import FAMILIES, PRESETS
 from engram.runs.folder import RunFolder
 from engram.runs.run import Run
 from tests.paper.test_presets import TABLES
@@ -150,7 +149,7 @@ def test_the_tables_of_nec_and_d3qn_are_their_configs_and_presets(agent: str, ta
     names = [row[0].strip("`") for row in cells]
     assert names == [field.name for field in fields(config)]
     for column, family in enumerate(FAMILIES, 1):
-        settings = config.from_settings(PRESETS[agent][family])
+        settings = config.from_settings({"preset": family})
         told = {name: ast.literal_eval(row[column].strip("`")) for name, row in zip(names, cells, strict=True)}
         assert told == {name: getattr(settings, name) for name in names}, family
     sources = {name: row[4] for name, row in zip(names, cells, strict=True)}

@@ -149,7 +149,7 @@ def test_a_learning_step_is_rmsprop_on_the_huber_loss(dueling: bool) -> None:
         gradients = []
         for above, below in ((by_first, x), (by_second, first), (by_heads, second)):
             gradients += [above.T @ below, above.sum(0)]
-        agent.learn_from(batch)
+        agent.learn_batch(batch)
         after = layers(agent.online.state_dict())
         for old, new, gradient, square in zip(before, after, gradients, squares, strict=True):
             average = 0.95 * square + 0.05 * gradient**2

@@ -75,7 +75,7 @@ def test_nec_learns_as_pytorch_does(learn_memory: bool, entries: int) -> None:
             returns=rng.standard_normal(32).astype(np.float32) * 5,
         )
         for agent in (ours, theirs):
-            agent.learn_from(batch)
+            agent.learn_batch(batch)
     assert_same_weights(ours.network.state_dict(), theirs.network.state_dict(), moved=begun)
     assert_same_weights(ours.network.optimiser.state_dict(), theirs.network.optimiser.state_dict())
     for action in range(2):
@@ -86,7 +86,7 @@ def test_nec_learns_as_pytorch_does(learn_memory: bool, entries: int) -> None:
 def test_a_batch_of_nothing_but_empty_tables_changes_nothing() -> None:
     agent = NEC("CartPole-v1", seed=0, learning_rate=RATE, capacity=5)
     before = agent.network.state_dict()
-    agent.learn_from(ReturnBatch(np.ones((4, 4), np.float32), np.zeros(4, np.int64), np.ones(4, np.float32)))
+    agent.learn_batch(ReturnBatch(np.ones((4, 4), np.float32), np.zeros(4, np.int64), np.ones(4, np.float32)))
     assert all((before[name] == weights).all() for name, weights in agent.network.state_dict().items())
 
 
@@ -96,7 +96,7 @@ def test_gradients_that_overflow_are_an_error_and_change_nothing() -> None:
     far = np.full((4, 4), 1e30, np.float32)
     never = np.zeros(4, np.bool_)
     with pytest.raises(DivergedError, match="learning has diverged"):
-        agent.learn_from(Batch(far, np.zeros(4, np.int64), np.ones(4, np.float32), far, never, never))
+        agent.learn_batch(Batch(far, np.zeros(4, np.int64), np.ones(4, np.float32), far, never, never))
     assert all((before[name] == weights).all() for name, weights in agent.online.state_dict().items())
     for learn_memory in (False, True):
         nec = NEC("CartPole-v1", seed=0, capacity=5, learn_memory=learn_memory, delta=1e-12)
@@ -104,7 +104,7 @@ def test_gradients_that_overflow_are_an_error_and_change_nothing() -> None:
         nec.memory.write(0, np.concatenate([key, key + 1e-7]), np.array([1e17, -1e17]))
         begun = nec.network.state_dict()
         with pytest.raises(DivergedError, match="learning has diverged"):
-            nec.learn_from(ReturnBatch(np.zeros((1, 4), np.float32), np.zeros(1, np.int64), np.zeros(1, np.float32)))
+            nec.learn_batch(ReturnBatch(np.zeros((1, 4), np.float32), np.zeros(1, np.int64), np.zeros(1, np.float32)))
         assert all((begun[name] == weights).all() for name, weights in nec.network.state_dict().items())
         assert nec.memory.entries(0)["values"].tolist() == pytest.approx([1e17, -1e17])
 
@@ -139,7 +139,7 @@ def test_entries_that_diverge_say_so() -> None:
 
     def learn_on() -> None:
         for _ in range(50):
-            agent.learn_from(batch)
+            agent.learn_batch(batch)
 
     with pytest.raises(DivergedError):
         learn_on()

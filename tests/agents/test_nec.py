@@ -131,7 +131,7 @@ def test_learning_reduces_the_residual() -> None:
 
     before = residual()
     for _ in range(200):
-        agent.learn_from(agent.replay.sample(agent.replay_rng, 32))
+        agent.learn_batch(agent.replay.sample(agent.replay_rng, 32))
     assert residual() < 0.9 * before
 
 
@@ -162,7 +162,7 @@ def test_learning_the_memory_moves_stored_keys_and_values() -> None:
         ]
     )
     (q - torch.from_numpy(batch.returns)).square().mean().backward()  # type: ignore[no-untyped-call]
-    agent.learn_from(batch)
+    agent.learn_batch(batch)
     for action, (keys, values) in enumerate(stored):
         after = agent.memory.entries(action)
         for name, old in (("keys", keys), ("values", values)):

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from engram import D3QN, NEC
 from engram.agents import find_agent
+from engram.agents.common.config import FAMILIES
 from engram.errors import InvalidInputError
-from engram.paper.presets import FAMILIES, preset
 
 # setting → its value in classic control, rooms and Atari, as the paper prints it
 TABLES: dict[str, dict[str, tuple[Any, Any, Any]]] = {
@@ -59,7 +60,7 @@ TABLES: dict[str, dict[str, tuple[Any, Any, Any]]] = {
 @pytest.mark.parametrize("agent", TABLES)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_preset_is_the_papers_column(agent: str, family: str) -> None:
-    config = find_agent(agent).Config.from_settings(preset(agent, family))
+    config = find_agent(agent).Config.from_settings({"preset": family})
     column = FAMILIES.index(family)
     assert {name: getattr(config, name) for name in TABLES[agent]} == {
         name: values[column] for name, values in TABLES[agent].items()
@@ -68,4 +69,14 @@ def test_a_preset_is_the_papers_column(agent: str, family: str) -> None:
 
 def test_unknown_presets_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="preset must be one of 'classic', 'rooms', 'atari', got 'atary'"):
-        preset("nec", "atary")
+        NEC("CartPole-v1", preset="atary")  # type: ignore[arg-type]
+
+
+def test_settings_override_a_preset_and_the_preset_is_no_setting() -> None:
+    agent = D3QN("engram/OpenRoom-v0", preset="rooms", batch_size=16)
+    assert (agent.config.target_update_steps, agent.config.batch_size) == (1_000, 16)
+    assert (
+        agent.config.to_json() == D3QN("engram/OpenRoom-v0", target_update_steps=1_000, batch_size=16).config.to_json()
+    )
+    agent = D3QN("engram/OpenRoom-v0", preset="rooms", target_update_steps=7)
+    assert agent.config.target_update_steps == 7

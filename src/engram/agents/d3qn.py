@@ -32,6 +32,18 @@ from engram.typing import Array, Floats
 class D3QNConfig(EncoderConfig):
     """Hyperparameters of D3QN. The defaults are those of the paper's Table 6 for classic control."""
 
+    presets = {  # noqa: RUF012 (Table 6)
+        "rooms": {"target_update_steps": 1_000},
+        "atari": {
+            "replay_size": 1_000_000,
+            "epsilon_final": 1e-2,
+            "epsilon_anneal_end_steps": 1_000_000,
+            "feature_size": 128,
+            "learning_start_steps": 12_500,
+            "target_update_steps": 1_000,
+        },
+    }
+
     network: str | Network | None = None  # that makes the features: a name, or module:Class; None: the paper's
     replay_size: int = 100_000  # transitions to draw from
     learning_rate: float = 25e-5  # of RMSprop
@@ -128,11 +140,11 @@ class D3QN(Agent):
         self.replay.add(self._action, reward, observation, terminated=terminated, truncated=truncated)
         due = step >= config.learning_start_steps and step % config.learning_interval_steps == 0
         if due and self.front.settled:
-            self.learn_from(self.replay.sample(self.replay_rng, config.batch_size))
+            self.learn_batch(self.replay.sample(self.replay_rng, config.batch_size))
         if step % config.target_update_steps == 0:
             self.learner.renew_target()
 
-    def learn_from(self, batch: Batch) -> None:
+    def learn_batch(self, batch: Batch) -> None:
         """One step of RMSprop on the Huber loss between Q(s, a) and the targets, summed over the batch.
 
         The paper takes its learning rate and ε from Mnih et al. (2015), where gradients are summed; with their mean,

@@ -35,6 +35,15 @@ from engram.typing import Array, Doubles, Floats
 class NECConfig(EncoderConfig):
     """Hyperparameters of NEC. The defaults are those of the paper's Table 5 for classic control and rooms."""
 
+    presets = {  # noqa: RUF012 (Table 5)
+        "atari": {
+            "neighbours": 50,
+            "epsilon_final": 1e-3,
+            "key_size": 128,
+            "learning_start_steps": 50_000,
+        }
+    }
+
     strategy: str | Strategy = "lru"  # what is forgotten: a name such as lru or dkm:decay=0.3, or module:Class
     network: str | Network | None = None  # that makes the keys: a name, or module:Class; None: the paper's
     capacity: int = 10_000  # entries per action
@@ -201,9 +210,9 @@ class NEC(Agent):
             self.replay.finish(returns)
         due = self.steps % config.learning_interval_steps == 0 and self.steps >= config.learning_start_steps
         if due and len(self.replay) >= config.batch_size and self.network.settled:
-            self.learn_from(self.replay.sample(self.replay_rng, config.batch_size))
+            self.learn_batch(self.replay.sample(self.replay_rng, config.batch_size))
 
-    def learn_from(self, batch: ReturnBatch) -> None:
+    def learn_batch(self, batch: ReturnBatch) -> None:
         """One step of RMSprop on the mean of (Q(s, a) − R)² over a batch of remembered states."""
         self.network.learn(batch, self.memory)
 

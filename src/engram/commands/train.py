@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 from engram import checks
 from engram.agents import BUILT_IN, Agent, find_agent
-from engram.agents.common.config import part_settings
+from engram.agents.common.config import FAMILIES, EnvFamily, part_settings
 from engram.commands.failures import told_errors
 from engram.commands.options import Groups, parse
 from engram.commands.part_options import PART_OPTIONS, GivenAgain, whole_command
 from engram.commands.screen import Console, Text, new_console
 from engram.errors import InvalidInputError
-from engram.paper.presets import FAMILIES, Family, preset
+from engram.runs.advice import advice
 from engram.runs.folder import Cadence, RunFolder
 from engram.runs.run import Run
 from engram.training.compilation import CompileNotice
@@ -68,7 +68,7 @@ class Training(Watching):
     env: str = "CartPole-v1"  # id of a Gymnasium environment, e.g. Acrobot-v1, engram/OpenRoom-v0
     steps: int = 15_000  # steps of training
     out: Path | None = None  # the run's folder; by default runs/ and the run's id
-    preset: Family = "classic"  # the paper's settings for this family of environments; other options override them
+    preset: EnvFamily = "classic"  # the paper's settings for this family of environments; other options override them
     evaluation_interval_steps: int = 500  # between two evaluations
     evaluation_episodes: int = 10  # greedy episodes per evaluation, always from the same starts
     evaluation_max_steps: int | None = None  # after which one is cut off; by default 10,000 where the env has no limit
@@ -102,7 +102,7 @@ def training_options(name: str, words: Sequence[str]) -> Training:
             """Leave checking to `run`, whose messages are not framed as errors of parsing."""
 
     family = find_preset(words)
-    defaults: dict[str, Any] = {"preset": family, "steps": kind.default_steps, **preset(kind.name, family)}
+    defaults: dict[str, Any] = {"preset": family, "steps": kind.default_steps, **kind.Config.preset_for(family)}
     parts = {part: getattr(kind.Config(), part) for part in part_settings(kind.Config)}
     description = f"Train {kind.label} and write everything about the run to a folder."
     default = Options(**{**parts, **defaults})
@@ -169,5 +169,8 @@ def carry_out(run: Run, folder: RunFolder, options: Watching, console: Console) 
     else:
         mean = (f"{result['score']:.1f}", "bold")
         console.print(Text.assemble(f"{run.id}: score ", mean, ", the mean of the last evaluations"))
+    if not finished:
+        for line in advice(run, agent, list(folder.entries())):
+            console.print(line)
     command = folder.command("engram eval", run.foreign())
     console.print(f"everything about it is in {folder.path}; try: {command}")

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from engram.agents import find_agent
+from engram.agents.common.config import EnvFamily
 from engram.lab.grid import Grid
 from engram.memory.strategies import Strategy
-from engram.paper.presets import Family, preset
 
 AGENTS = ("mfec", "nec")  # the paper's agents with a memory
 FIVE = ("lru", "rew", "sur", "kmeans", "dkm")  # the paper's strategies
@@ -14,7 +15,7 @@ ROOM_SIZES = (2, 5, 10, 25, 50, 100, 150, 200)  # ours: the paper prints none
 def grid(
     agent: str,
     env: str,
-    family: Family,
+    family: EnvFamily,
     steps: int,
     seeds: Sequence[int],
     strategies: Sequence[str | Strategy] = (),
@@ -23,11 +24,11 @@ def grid(
     evaluation_interval_steps: int = 500,
 ) -> Grid:
     """A grid with the paper's settings for an agent in a family of environments."""
-    settings = preset(agent, family)
+    settings = find_agent(agent).Config.preset_for(family)
     return Grid(agent, env, steps, seeds, strategies, sizes, settings, evaluation_interval_steps)
 
 
-def table(env: str, family: Family, sizes: Sequence[int], *, mfec_steps: int = 20_000) -> tuple[Grid, ...]:
+def table(env: str, family: EnvFamily, sizes: Sequence[int], *, mfec_steps: int = 20_000) -> tuple[Grid, ...]:
     """A table of the paper: MFEC and NEC with every strategy at every size, and D3QN."""
     return (
         grid("mfec", env, family, mfec_steps, range(5), FIVE, sizes),

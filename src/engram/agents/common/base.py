@@ -1,7 +1,7 @@
 """What all agents share: learning in an environment, predicting, saving and loading."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from functools import wraps
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 from engram import checks
 from engram.agents.common.config import AgentConfig
 from engram.agents.common.model_file import MALFORMED, Model, as_path, read_model, write_model
+from engram.agents.common.recorded import Followed, RecordedEpisode, recorded
 from engram.agents.common.saved import check_part, load_part, part_in_pieces, part_state
 from engram.agents.common.settings import signature_of
 from engram.envs import Env, EnvLike, EnvSource
@@ -94,6 +95,7 @@ class Agent(ABC):
                 f"the exploration {self.exploration.name!r} needs distances to remembered states, and {self.label} has "
                 "no memory; choose another one, or an agent with a memory"
             )
+        self._desk: Any = None  # where one compiled call carries out a step, if an algorithm has that
         self._env: Env | None = None
         self._env_fingerprint: str | None = None  # of an environment that the user may step as well
         self._env_moved = False  # it may have been stepped since, or is not where the unfinished game was left
@@ -238,6 +240,42 @@ class Agent(ABC):
             after = fingerprint(self._env)
             self._env_fingerprint = None if after == before else after  # unchanged by steps: it cannot tell
             self._env_moved = False
+
+    def learn_from(self, episodes: Iterable[Any]) -> Self:
+        """Learn from recorded episodes as if the agent had lived through them; their steps count as its own.
+
+        An episode is an object with attributes, or a mapping with keys, `observations` (one more than actions),
+        `actions`, `rewards`, `terminations` and `truncations`, as in Minari, whose datasets can be given as they are.
+        """
+        if self.loop.observation is not None:
+            raise InvalidInputError(
+                "the agent is in the middle of a game, which recorded episodes would interrupt; call "
+                "agent.abandon_game() first to drop it, or learn_from() before learn()"
+            )
+        for episode in recorded(episodes, self.spaces, self.source.first_action):
+            with self.lock:
+                self._follow(episode)
+        return self
+
+    def _follow(self, episode: RecordedEpisode) -> None:
+        """Act as it was recorded, and learn from what came of it."""
+        loop, followed = self.loop, Followed()
+        before, self.exploration = self.exploration, followed
+        desk, self._desk = self._desk, None  # which asks no exploration
+        try:
+            for t, (action, reward) in enumerate(zip(episode.actions, episode.rewards, strict=True)):
+                followed.action = action
+                self.act(episode.observations[t], loop.step)
+                last = t == len(episode.actions) - 1
+                loop.step += 1
+                terminated, truncated = last and episode.terminated, last and not episode.terminated
+                self.observe(reward, episode.observations[t + 1], terminated, truncated)
+            loop.episode += 1
+        except BaseException:
+            self.forget_episode()
+            raise
+        finally:
+            self.exploration, self._desk = before, desk
 
     def events(self, total_timesteps: int) -> Iterator[Event]:
         """Learn as `learn` does, as a generator: one step at a time, at the caller's pace."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
-from typing import Any, Literal, Self, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from engram.networks import NETWORKS
 from engram.parts import Family, Part, check_options
 
 LARGEST_SEED = 2**63 - 1
+EnvFamily = Literal["classic", "rooms", "atari"]  # of environments, for which the paper gives settings
+FAMILIES: tuple[EnvFamily, ...] = get_args(EnvFamily)
 Chosen = TypeVar("Chosen", bound=tuple[Any, ...])
 PARTS: dict[str, Family[Any]] = {  # settings that are parts, wherever a config has them
     family.word: family for family in (ENCODERS, NETWORKS, STRATEGIES, EXPLORATIONS)
@@ -27,7 +29,15 @@ PARTS: dict[str, Family[Any]] = {  # settings that are parts, wherever a config 
 
 @dataclass(frozen=True, kw_only=True)
 class AgentConfig:
-    """What all agents have. The defaults are the paper's for MFEC and NEC in classic control (Tables 4 and 5)."""
+    """What all agents have. The defaults are the paper's for MFEC and NEC in classic control (Tables 4 and 5).
+
+    `preset=` takes the paper's settings for a family of environments; settings that are given besides override them.
+    """
+
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}  # by family, what differs from the defaults
+
+    if TYPE_CHECKING:  # it is no setting, but stands among the arguments of constructors
+        preset: EnvFamily | None = None
 
     seed: int = 0  # one seed determines everything that is random
     discount: float = 0.99  # λ, what a reward is worth one step later
@@ -70,8 +80,20 @@ class AgentConfig:
                 object.__setattr__(self, name, value.item())
 
     @classmethod
-    def from_settings(cls, settings: dict[str, Any]) -> Self:
+    def preset_for(cls, family: str) -> dict[str, Any]:
+        """The settings that the paper gives in a family of environments, if they are not the defaults."""
+        checks.one_of("preset", family, FAMILIES)
+        return dict(cls.presets.get(family, {}))
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Self:
         """A config from keyword arguments; an unknown one is answered with the nearest name."""
+        given = dict(settings)
+        family = given.pop("preset", None)
+        return cls._from_known(given if family is None else cls.preset_for(family) | given)
+
+    @classmethod
+    def _from_known(cls, settings: Mapping[str, Any]) -> Self:
         known = [field.name for field in fields(cls)]
         for name in settings:
             if name not in known:
@@ -96,7 +118,7 @@ class AgentConfig:
                 settings[name] = PARTS[name].restore(settings[name], given.get(name))
             elif given.get(name) is not None:
                 raise InvalidInputError(f"the agent was trained with the usual {name}; leave out {name}=")
-        return cls.from_settings(settings)
+        return cls._from_known(settings)
 
     def parts(self) -> dict[str, Part]:
         """The parts that were chosen, by their setting; those left at None are the agent's to choose."""

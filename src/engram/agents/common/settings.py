@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from engram.agents.common.config import EnvFamily
 from engram.envs import EnvLike
 
 P = ParamSpec("P")
@@ -36,4 +37,5 @@ def signature_of(config: Any) -> inspect.Signature:
         for field in fields(config)
     ]
     env = inspect.Parameter("env", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=EnvLike)
-    return inspect.Signature([env, *settings])
+    preset = inspect.Parameter("preset", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=EnvFamily | None)
+    return inspect.Signature([env, *settings, preset])

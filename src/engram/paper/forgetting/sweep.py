@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
+from engram.agents.common.config import EnvFamily
 from engram.lab.grid import Grid, Study
 from engram.lab.reference import merge_references
 from engram.paper.acrobot import published as acrobot
 from engram.paper.cartpole import published as cartpole
 from engram.paper.cartpole.sweep import FIGURE_2
 from engram.paper.grids import grid
-from engram.paper.presets import Family
 
 STRATEGIES = (
     *("lru", "kmeans"),  # to be compared with
@@ -17,7 +17,7 @@ STRATEGIES = (
 )
 
 
-def both_agents(env: str, family: Family, sizes: Sequence[int], *, mfec_steps: int = 20_000) -> tuple[Grid, ...]:
+def both_agents(env: str, family: EnvFamily, sizes: Sequence[int], *, mfec_steps: int = 20_000) -> tuple[Grid, ...]:
     """All settings with MFEC and NEC."""
     return (
         grid("mfec", env, family, mfec_steps, range(5), STRATEGIES, sizes),

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from engram.agents.common.config import EnvFamily
 from engram.lab.grid import Grid, Study
 from engram.lab.reference import merge_references
 from engram.paper.acrobot import published as acrobot
 from engram.paper.cartpole import published as cartpole
 from engram.paper.grids import FIVE, grid
-from engram.paper.presets import Family
 
 
-def choices(env: str, family: Family, sizes: Sequence[int], *, steps: int) -> tuple[Grid, ...]:
+def choices(env: str, family: EnvFamily, sizes: Sequence[int], *, steps: int) -> tuple[Grid, ...]:
     """The grid of the other studies, and one grid for each choice made the other way."""
     plain = grid("mfec", env, family, steps, range(5), FIVE, sizes)
 
