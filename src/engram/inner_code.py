@@ -9,12 +9,12 @@ that calls them, and optimised there. Without fast-math that does not change a b
 from collections.abc import Callable
 from typing import Any
 
-from numba.core import sigutils, typing
+from numba.core import dispatcher, sigutils
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
-from numba.core.dispatcher import _FunctionCompiler
 from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher
+from numba.core.typing.templates import make_concrete_template
 
 ENVIRONMENTS = "_ZN08NumbaEnv"  # how the names of variables begin that point to a function's environment
 OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy"}
@@ -27,7 +27,7 @@ class InnerLibrary(JITCodeLibrary):
 
     def finalize(self) -> None:
         """Link what the function calls, and leave it at that."""
-        self._raise_if_finalized()
+        self._raise_if_finalized()  # type: ignore[no-untyped-call]
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
@@ -38,7 +38,8 @@ class InnerCompiler(Compiler):
     """numba's compiler as far as code for LLVM."""
 
     def __init__(self, typingctx: Any, targetctx: Any, library: Any, *rest: Any) -> None:
-        super().__init__(typingctx, targetctx, InnerLibrary(targetctx.codegen(), "inner"), *rest)
+        inner: Any = InnerLibrary
+        super().__init__(typingctx, targetctx, inner(targetctx.codegen(), "inner"), *rest)  # type: ignore[no-untyped-call]
         self.state.flags.no_compile = True
 
 
@@ -47,7 +48,8 @@ class KernelDispatcher(CPUDispatcher):
 
     def __init__(self, py_func: Any, options: dict[str, Any]) -> None:
         super().__init__(py_func=py_func, targetoptions=options)
-        self._inside = _FunctionCompiler(py_func, self.targetdescr, options | NO_WRAPPERS, {}, InnerCompiler)
+        compiler: Any = dispatcher._FunctionCompiler  # type: ignore[attr-defined]
+        self._inside = compiler(py_func, self.targetdescr, options | NO_WRAPPERS, {}, InnerCompiler)
         self._inner: dict[Any, Any] = {}  # argument types → what numba knows of the function for them
 
     def compile(self, sig: Any) -> Any:
@@ -65,7 +67,9 @@ class KernelDispatcher(CPUDispatcher):
             found = self._inner[folded] = self._inside.compile(folded, None)
             self.targetctx.insert_user_function(found.library, found.fndesc, [found.library])
         name = self.py_func.__name__
-        template = typing.make_concrete_template(f"CallTemplate({name})", key=name, signatures=[found.signature])
+        template = make_concrete_template(  # type: ignore[no-untyped-call]
+            f"CallTemplate({name})", key=name, signatures=[found.signature]
+        )
         return template, signature, folded, {}
 
     def get_overload(self, sig: Any) -> Any:

@@ -59,8 +59,9 @@ def parse(
         sys.exit(0)
     import tyro  # noqa: PLC0415 (help does without)
 
-    extra = {} if default is None else {"default": default}
-    return tyro.cli(kind, prog=prog, args=words, description=description, **extra)
+    extra: dict[str, Any] = {} if default is None else {"default": default}
+    found: Options = tyro.cli(kind, prog=prog, args=words, description=description, **extra)
+    return found
 
 
 class _Described(Exception):  # noqa: N818 (not an error)

@@ -12,6 +12,7 @@ from engram import checks
 from engram.errors import InvalidInputError, MissingExtraError
 from engram.typing import Array
 
+NEEDS_ALE = 'Atari games need ale-py: pip install "engram-rl[atari]"'
 SEEDS = 2**31  # the emulator's seeds have 31 bits
 GAMES = {  # the paper's: environment id, and name of the ROM
     "engram/Bowling-v0": "bowling",
@@ -109,7 +110,7 @@ def _emulator(game: str, options: dict[str, Any]) -> Any:
     try:
         from ale_py.vector_env import AtariVectorEnv  # noqa: PLC0415 (an extra)
     except ModuleNotFoundError as error:
-        raise MissingExtraError('Atari games need ale-py; pip install "engram-rl[atari]"') from error
+        raise MissingExtraError(NEEDS_ALE) from error
     if not is_game(game):
         raise InvalidInputError(f"there is no Atari game {game!r}; names are those of ROMs: pong, ms_pacman, …")
     return AtariVectorEnv(
@@ -129,9 +130,22 @@ def _emulator(game: str, options: dict[str, Any]) -> Any:
     )
 
 
+def may_be_game(name: str) -> bool:
+    """Whether this may be the name of a game, which only ale-py would know, and it is not installed."""
+    return not has_ale() and (name.startswith("ALE/") or re.fullmatch(r"[a-z0-9_]+", name) is not None)
+
+
+def has_ale() -> bool:
+    """Whether ale-py is installed."""
+    try:
+        return find_spec("ale_py") is not None
+    except ValueError:  # it was ruled out by setting sys.modules["ale_py"] to None
+        return False
+
+
 def is_game(name: str) -> bool:
     """Whether ale-py is installed and has a game of that name."""
-    if not re.fullmatch(r"[a-z0-9_]+", name) or find_spec("ale_py") is None:
+    if not re.fullmatch(r"[a-z0-9_]+", name) or not has_ale():
         return False
     from ale_py.roms import get_all_rom_ids  # noqa: PLC0415 (an extra)
 

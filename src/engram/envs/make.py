@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Callable
 from importlib import import_module
-from importlib.util import find_spec
 from math import isfinite
 from typing import Any
 
@@ -12,9 +11,9 @@ import gymnasium
 import numpy as np
 
 from engram import checks
-from engram.envs.atari import OPTIONS, AtariGame, is_game
+from engram.envs.atari import NEEDS_ALE, OPTIONS, AtariGame, has_ale, is_game, may_be_game
 from engram.envs.faults import is_wish_to_stop, said_by
-from engram.errors import EngramError, FaultyEnvironmentError, InvalidInputError
+from engram.errors import EngramError, FaultyEnvironmentError, InvalidInputError, MissingExtraError
 
 Env = gymnasium.Env[Any, Any]
 EnvLike = str | Env | Callable[[], Env]
@@ -176,18 +175,24 @@ def make_by_id(name: str, *, render_mode: str | None = None) -> Env:
     plain, options = parse_id(name)
     if is_game(plain):
         return AtariGame(plain, render_mode=render_mode, **options)
-    if plain.startswith("ALE/") and find_spec("ale_py") is not None:
+    if plain.startswith("ALE/") and has_ale():
         import_module("ale_py")  # registers the ids that begin with ALE/
     try:
         if render_mode is not None:  # which not every environment takes
             options["render_mode"] = render_mode
         return gymnasium.make(plain, **options)
+    except MissingExtraError:
+        raise
     except gymnasium.error.UnregisteredEnv as error:
+        if may_be_game(plain):
+            raise MissingExtraError(f"unknown environment id {name!r}; if it is an Atari game: {NEEDS_ALE}") from error
         close = checks.nearest(plain, gymnasium.registry)
         raise InvalidInputError(
             f"unknown environment id {name!r}; {close}{'Otherwise ' if close else ''}register it "
             "(gymnasium.register), or pass the environment or a function that makes it from Python"
         ) from error
+    except gymnasium.error.DependencyNotInstalled as error:
+        raise MissingExtraError(f"the environment {name!r} needs what is not installed: {error}") from error
     except (gymnasium.error.Error, ImportError, TypeError) as error:
         raise InvalidInputError(f"cannot make environment {name!r}: {error}") from error
     except EngramError:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import polars as pl
 
 from engram.lab.cell import Cell
+from engram.lab.dataframes import pl
 from engram.lab.results import Results
 from engram.typing import Array
 

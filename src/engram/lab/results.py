@@ -7,16 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from engram.errors import MissingExtraError, RunFolderError
+from engram.errors import RunFolderError
 from engram.files.disk import is_file, read_file, write_atomically
 from engram.lab.cell import Cell
+from engram.lab.dataframes import pl
 from engram.lab.study_folder import StudyFolder, check_evaluation, unusual_evaluation
 from engram.runs.folder import RunFolder
-
-try:
-    import polars as pl
-except ModuleNotFoundError as error:
-    raise MissingExtraError('tables of results need polars: pip install "engram-rl[report]"') from error
 
 SCHEMA: dict[str, Any] = {
     "run": pl.String,  # id

@@ -3,11 +3,12 @@
 from typing import Any, NoReturn
 
 import numpy as np
+from gymnasium.error import DependencyNotInstalled
 
 from engram.envs.faults import is_wish_to_stop, said_by
 from engram.envs.make import Env
 from engram.envs.observed import FLOAT32, FLOAT64, all_usable, as_array, as_numbers, is_usable, refuse
-from engram.errors import EngramError, FaultyEnvironmentError
+from engram.errors import EngramError, FaultyEnvironmentError, MissingExtraError
 from engram.typing import Array
 
 LARGEST_REWARD = 1e15  # up or down: float32 can hold sums of such rewards, and the squares of those
@@ -99,6 +100,8 @@ def _blame(error: BaseException, where: str, expected: str, step: int) -> NoRetu
     """Raise what an environment's error means: it failed by itself, or it answered in another form than expected."""
     if isinstance(error, EngramError) or is_wish_to_stop(error):
         raise error
+    if isinstance(error, DependencyNotInstalled):
+        raise MissingExtraError(f"the environment's {where} needs what is not installed: {error}") from error
     inner = error.__traceback__.tb_next if error.__traceback__ is not None else None
     if inner is None and isinstance(error, ValueError | TypeError | AttributeError):  # raised where it was unpacked
         old = OLD if "expected 5, got 4" in str(error) else ""

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Self
 
 import numpy as np
-import polars as pl
 
 from engram.agents import label_of
 from engram.envs.names import short_name
 from engram.files.disk import write_atomically
 from engram.lab.cell import Cell
+from engram.lab.dataframes import pl
 from engram.lab.evidence import Evidence
 from engram.lab.grid import Study, load
 from engram.lab.labels import strategy_label

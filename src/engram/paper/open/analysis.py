@@ -2,10 +2,9 @@
 
 from functools import cached_property
 
-import polars as pl
-
 from engram.agents import label_of
 from engram.envs.names import short_name
+from engram.lab.dataframes import pl
 from engram.lab.evidence import Evidence
 from engram.lab.pages import page
 from engram.lab.pages.numbers import interval_text, score_text

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Self
 
 import numpy as np
-import polars as pl
 
 from engram.files.disk import write_atomically
+from engram.lab.dataframes import pl
 from engram.lab.evidence import Evidence
 from engram.lab.grid import Study
 from engram.lab.pages import page

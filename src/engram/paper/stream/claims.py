@@ -1,7 +1,6 @@
 """The claims about the 2-D stream, and about the cost of DkM."""
 
-import polars as pl
-
+from engram.lab.dataframes import pl
 from engram.lab.evidence import Evidence
 from engram.lab.statistics import mean_interval
 from engram.lab.verdicts import OPEN, Claim, Statement, Verdict, judge, share
