@@ -2,13 +2,32 @@
 
 import shutil
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from engram.commands.options import Groups, Option
-
+Groups = Mapping[str, tuple[str, ...]]  # heading → fields, what is set first first
 MORE = "more"  # heading of what is in no group
 COLUMN = 28  # where what is said of an option begins
 WIDEST = 110
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option as users see it."""
+
+    name: str  # --capacity, or RUN for a word without a name
+    field: str
+    takes: str  # what follows it: N, PATH, a|b; nothing for a flag
+    about: str
+    default: str  # as it would be typed; nothing where there is none
+    choices: tuple[str, ...]
+    kind: Any  # type of a value: int, float, Path, str or bool
+
+    @property
+    def is_positional(self) -> bool:
+        """Whether it is a word without a name."""
+        return not self.name.startswith("-")
 
 
 def help_page(prog: str, about: str, options: Sequence[Option], groups: Groups) -> str:

@@ -4,39 +4,25 @@ import inspect
 import io
 import sys
 import tokenize
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+import tyro
 from tyro.conf import Positional
 
+from engram.commands.help_page import Groups, Option, help_page
+
+__all__ = ["Groups", "Option", "options_of", "parse", "seen_options"]
+
 Options = TypeVar("Options")
-Groups = Mapping[str, tuple[str, ...]]  # heading → fields, what is set first first
 HELP = ("-h", "--help")
 _described: ContextVar[bool] = ContextVar("described", default=False)  # set while only options are asked for
 METAVARS: dict[Any, str] = {int: "N", float: "X", Path: "PATH", str: "NAME"}
-
-
-@dataclass(frozen=True)
-class Option:
-    """One option as users see it."""
-
-    name: str  # --capacity, or RUN for a word without a name
-    field: str
-    takes: str  # what follows it: N, PATH, a|b; nothing for a flag
-    about: str
-    default: str  # as it would be typed; nothing where there is none
-    choices: tuple[str, ...]
-    kind: Any  # type of a value: int, float, Path, str or bool
-
-    @property
-    def is_positional(self) -> bool:
-        """Whether it is a word without a name."""
-        return not self.name.startswith("-")
 
 
 def parse(
@@ -53,12 +39,8 @@ def parse(
     if any(word in HELP for word in words):
         if _described.get():
             raise _Described(list(options_of(kind, default)))
-        from engram.commands.help_page import help_page  # noqa: PLC0415 (only then)
-
         print(help_page(prog, description, list(options_of(kind, default)), groups or {}), end="")
         sys.exit(0)
-    import tyro  # noqa: PLC0415 (help does without)
-
     extra: dict[str, Any] = {} if default is None else {"default": default}
     found: Options = tyro.cli(kind, prog=prog, args=words, description=description, **extra)
     return found
