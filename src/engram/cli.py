@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engram.errors import EngramError, Interrupted, InvalidInputError, Stopped
 from engram.runs.stopping import StopRequest
@@ -81,10 +81,10 @@ def find_command(name: str) -> Command:
         hint = checks.nearest(name, COMMANDS)
         raise InvalidInputError(f"unknown command {name!r}; {hint}the commands: engram --help")
     file, function = COMMANDS[name]
-    found: Command = getattr(import_module(f"engram.commands.{file}"), function)
-    if name == "completion":  # which has to know all the others
-        return partial(found, commands={each: partial(find_command, each) for each in COMMANDS})
-    return found
+    found: Any = getattr(import_module(f"engram.commands.{file}"), function)
+    others = {"commands": {each: partial(find_command, each) for each in COMMANDS}}
+    command: Command = partial(found, **others) if name == "completion" else found  # which has to know all the others
+    return command
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

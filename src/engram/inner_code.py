@@ -67,9 +67,7 @@ class KernelDispatcher(CPUDispatcher):
             found = self._inner[folded] = self._inside.compile(folded, None)
             self.targetctx.insert_user_function(found.library, found.fndesc, [found.library])
         name = self.py_func.__name__
-        template = make_concrete_template(  # type: ignore[no-untyped-call]
-            f"CallTemplate({name})", key=name, signatures=[found.signature]
-        )
+        template = make_concrete_template(f"CallTemplate({name})", key=name, signatures=[found.signature])
         return template, signature, folded, {}
 
     def get_overload(self, sig: Any) -> Any:

@@ -82,6 +82,13 @@ def assert_exact(memory: EpisodicMemory, queries: Floats) -> None:
             np.testing.assert_array_equal(slots[b], expected_slots)
 
 
+def axes_of(memory: EpisodicMemory) -> Floats:
+    """The axes of a sketch."""
+    sketch = memory._tables.sketch
+    assert sketch is not None
+    return sketch[2]
+
+
 @pytest.mark.parametrize("neighbours", [1, 11, 100])
 @pytest.mark.parametrize("dims", DIMS)
 @pytest.mark.parametrize("kind", KINDS)
@@ -95,7 +102,7 @@ def test_neighbours_are_those_of_a_scan(kind: str, dims: int, neighbours: int) -
     for action, keys in enumerate(tables):
         memory.write(action, keys, np.arange(len(keys)), states=np.arange(len(keys)))
         np.testing.assert_array_equal(memory.entries(action)["keys"], keys)
-    assert has_axes(memory._tables.sketch[2]) == (kind not in ("normal", "equal"))
+    assert has_axes(axes_of(memory)) == (kind not in ("normal", "equal"))
     queries = np.concatenate(
         [
             tables[0][:3],
@@ -125,7 +132,7 @@ def test_sketches_follow_their_keys(strategy: str) -> None:
     again = EpisodicMemory(actions=1, key_size=WIDE, capacity=capacity, strategy=strategy)
     again.load_state_dict(memory.state_dict())
     again.check_valid()
-    assert has_axes(again._tables.sketch[2])
+    assert has_axes(axes_of(again))
     assert_exact(again, queries)
 
 

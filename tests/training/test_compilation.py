@@ -92,7 +92,7 @@ def test_no_number_of_the_bar_is_ever_cut(width: int, tmp_path: Path) -> None:
 
     with (tmp_path / "screen").open("w") as file:
         console = Console(file=file, force_terminal=True, width=width, color_system=None)
-        with ProgressBar(Shown(), 1_000_000, console=console) as bar:  # type: ignore[arg-type]
+        with ProgressBar(Shown(), 1_000_000, console=console) as bar:
             bar._last_return, bar._last_evaluation = "-1234.5", "-1000"
     last = [line for line in (tmp_path / "screen").read_text().splitlines() if "steps/s" in line][-1]
     assert "…" not in last

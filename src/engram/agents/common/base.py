@@ -24,6 +24,7 @@ from engram.errors import DivergedError, EngramError, InvalidInputError, ModelFi
 from engram.exploration import Exploration, View
 from engram.exploration.epsilon_greedy import EpsilonGreedy
 from engram.exploration.greedy import greedy_by_hash
+from engram.memory.quick import Desk
 from engram.parts import Spaces
 from engram.randomness import generator
 from engram.sources import is_ours, source_digest
@@ -95,7 +96,7 @@ class Agent(ABC):
                 f"the exploration {self.exploration.name!r} needs distances to remembered states, and {self.label} has "
                 "no memory; choose another one, or an agent with a memory"
             )
-        self._desk: Any = None  # where one compiled call carries out a step, if an algorithm has that
+        self._desk: Desk | None = None  # where one compiled call carries out a step, if an algorithm has that
         self._env: Env | None = None
         self._env_fingerprint: str | None = None  # of an environment that the user may step as well
         self._env_moved = False  # it may have been stepped since, or is not where the unfinished game was left
