@@ -31,6 +31,51 @@ def test_without_torch_vectors_work_and_images_and_gpus_name_the_extra() -> None
     assert result.returncode == 0, result.stderr
 
 
+WITHOUT_EXTRAS = """
+import sys
+for name in ("torch", "ale_py", "polars", "matplotlib", "scipy", "sklearn", "PIL", "ray"):
+    sys.modules[name] = None
+from importlib import import_module
+import gymnasium
+from engram import D3QN, MFEC, NEC, EpisodicMemory
+from engram.errors import MissingExtraError
+from engram.training.environment import render
+class Unseen:
+    def render(self):
+        raise gymnasium.error.DependencyNotInstalled('pip install "engram-rl[pygame]"')
+needing = {
+    "torch": [
+        lambda: MFEC("CartPole-v1", device="cuda"),
+        lambda: EpisodicMemory(actions=2, key_size=4, capacity=5, device="cuda"),
+        lambda: NEC("CartPole-v1", network="convolutional"),
+    ],
+    "atari": [lambda: MFEC("pong"), lambda: D3QN("engram/Pong-v0")],
+    "report": [
+        lambda: import_module("engram.lab.reports"),
+        lambda: import_module("engram.lab.results"),
+        lambda: import_module("engram.lab.statistics"),
+        lambda: import_module("engram.paper.stream.analysis"),
+    ],
+    "video": [lambda: import_module("engram.lab.pages.video")],
+    "ray": [lambda: import_module("engram.lab.cluster")],
+    "pygame": [lambda: render(Unseen())],
+}
+for extra, calls in needing.items():
+    for number, call in enumerate(calls):
+        try:
+            call()
+        except MissingExtraError as error:
+            assert f'pip install "engram-rl[{extra}]"' in str(error), error
+        else:
+            raise SystemExit(f"{extra}, {number} came without it")
+"""
+
+
+def test_in_python_every_extra_that_is_missing_is_named() -> None:
+    result = subprocess.run([sys.executable, "-c", WITHOUT_EXTRAS], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
 @pytest.mark.parametrize(
     ("module", "extra", "words"),
     [
@@ -42,6 +87,8 @@ def test_without_torch_vectors_work_and_images_and_gpus_name_the_extra() -> None
         ("PIL", "video", ["eval", ".", "--video", "film.gif"]),
         ("ray", "ray", ["study", "cartpole", "--ray", "local"]),
         ("ale_py", "atari", ["train", "mfec", "--env", "engram/Pong-v0"]),
+        ("ale_py", "atari", ["train", "mfec", "--env", "pong"]),
+        ("ale_py", "atari", ["train", "mfec", "--env", "ALE/Pong-v5"]),
     ],
 )
 def test_every_extra_that_is_missing_is_named_with_the_command(

@@ -55,6 +55,7 @@ COMMANDS = {  # name → its file, and the function there
 }
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
+SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
 
 STOPPED = "stopped; what is finished is kept, and the same command goes on from there"
 WRONG, CRASHED, UNWRITTEN = 2, 70, 74  # exit codes; the last two as in sysexits.h
@@ -129,6 +130,8 @@ def entry() -> int:
 
     for name in (*THREAD_SETTINGS, "PYGAME_HIDE_SUPPORT_PROMPT"):  # pygame, which draws some films, would greet
         os.environ.setdefault(name, "1")
+    if sys.platform == "linux" and not any(name in os.environ for name in SCREENS):
+        os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # or it would complain that there is none
     output, errors = open_outputs()
     code = main()
     output.flush()

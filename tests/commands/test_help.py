@@ -11,7 +11,7 @@ from typing import Literal
 import pytest
 from tyro.conf import Positional
 
-from engram import checks
+from engram import MFEC, checks
 from engram.cli import COMMANDS, main
 from engram.commands.options import options_of
 
@@ -146,6 +146,24 @@ def test_the_nearest_name_is_found(given: str, choices: tuple[str, ...], meant: 
 def test_nothing_is_offered_that_is_not_like_it() -> None:
     assert checks.nearest("novelty", ("lru", "rew")) == ""
     assert checks.nearest("x", ()) == ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a screen may be there")
+def test_a_film_brings_no_greeting(tmp_path: Path) -> None:
+    pytest.importorskip("pygame")
+    MFEC("CartPole-v1", capacity=10).save(tmp_path / "model.safetensors")
+    words = ["eval", "model.safetensors", "--episodes", "1", "--video", "film.gif"]
+    environment = {name: value for name, value in os.environ.items() if "DISPLAY" not in name and "XDG" not in name}
+    done = subprocess.run(
+        [sys.executable, "-m", "engram", *words],
+        cwd=tmp_path,
+        env={**environment, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "pygame" not in done.stdout
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
