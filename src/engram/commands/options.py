@@ -5,6 +5,7 @@ import io
 import sys
 import tokenize
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stdout
 from contextvars import ContextVar
 from dataclasses import MISSING, fields
 from functools import cache
@@ -58,9 +59,12 @@ def seen_options(command: Callable[..., object], words: Sequence[str]) -> list[O
     """The options that a command shows with `--help` after these words."""
     token = _described.set(True)
     try:
-        command([*words, "--help"], None)
+        with redirect_stdout(io.StringIO()):
+            command([*words, "--help"], None)
     except _Described as described:
         return described.options
+    except SystemExit:  # a command that parses its words in another way
+        return []
     finally:
         _described.reset(token)
     return []
