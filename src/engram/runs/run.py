@@ -13,8 +13,8 @@ from engram.agents import BUILT_IN, Agent, find_agent
 from engram.agents.common.config import AgentConfig
 from engram.envs import EnvSource
 from engram.envs.faults import close
-from engram.envs.make import imports_nothing, resolved_options
-from engram.envs.names import short_name
+from engram.envs.make import resolved_options
+from engram.envs.names import imports_nothing, short_name
 from engram.errors import InvalidInputError, RunFolderError
 from engram.files.file_names import as_file_name
 from engram.memory.strategies import get_strategy

@@ -5,10 +5,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from engram.envs.faults import is_wish_to_stop, said_by
+from engram.envs.forms import Form, form_of
 from engram.envs.make import Env
+from engram.envs.masks import allowed_actions
 from engram.envs.observed import FLOAT32, FLOAT64, all_usable, as_array, as_numbers, is_usable, refuse
 from engram.errors import EngramError, FaultyEnvironmentError
-from engram.typing import Array
+from engram.typing import Array, Longs
 
 LARGEST_REWARD = 1e15  # up or down: float32 can hold sums of such rewards, and the squares of those
 RESET = "reset() must return an observation and a dict"
@@ -20,14 +22,21 @@ Answer = tuple[Array, float, bool, bool, bool]  # observation, reward, terminate
 
 
 class CheckedEnv:
-    """An environment whose observations have the shape and dtype of its space, and whose rewards are finite numbers.
+    """An environment whose observations are arrays as the agent sees them, and whose rewards are finite numbers.
 
     `step` in messages is the number of the step at which the environment was asked.
+
+    Attributes:
+        form: How observations become arrays.
+        allowed: The actions, counted from 0, that the last answer's `action_mask` allows; None: all of them.
     """
 
     def __init__(self, env: Env) -> None:
         self._env, self._step = env, env.step
-        self._shape, self._dtype = tuple(env.observation_space.shape or ()), np.dtype(env.observation_space.dtype)
+        self.form: Form = form_of(env.observation_space, type(env.unwrapped).__name__)
+        self._shape, self._dtype, self._as_given = self.form.shape, self.form.dtype, self.form.plain
+        self._actions = int(env.action_space.n)  # type: ignore[attr-defined]
+        self.allowed: Longs | None = None
         vector = len(self._shape) == 1 and self._dtype in (FLOAT32, FLOAT64)
         self._is_usable: Any = all_usable if vector else is_usable  # the kernel itself, where it takes them as they are
 
@@ -39,13 +48,14 @@ class CheckedEnv:
             _blame(error, "reset()", RESET, step)
         if not isinstance(info, dict):
             raise FaultyEnvironmentError(f"{RESET}, got {info!r:.80} for the dict; check the environment")
+        self.allowed = allowed_actions(info["action_mask"], self._actions, step) if "action_mask" in info else None
         return self._observation(observation, step)
 
     def step(self, action: int, step: int) -> Answer:
         """Take an action; what it led to. With `life_lost` an episode of training ends, but not the game."""
         try:
             observation, reward, terminated, truncated, info = self._step(action)
-            life_lost = info.get("life_lost", False)
+            life_lost, mask = (info.get("life_lost", False), info.get("action_mask")) if len(info) else (False, None)
         except BaseException as error:
             _blame(error, "step()", STEP, step)
         if type(reward) is not float or not -LARGEST_REWARD <= reward <= LARGEST_REWARD:
@@ -53,10 +63,15 @@ class CheckedEnv:
         if type(terminated) is not bool or type(truncated) is not bool or type(life_lost) is not bool:
             terminated, truncated = _flag("terminated", terminated, step), _flag("truncated", truncated, step)
             life_lost = _flag("life_lost", life_lost, step)
+        over = mask is None or terminated or truncated  # at the end of a game a mask may allow nothing
+        self.allowed = None if over else allowed_actions(mask, self._actions, step)
         return self._observation(observation, step), reward, terminated, truncated, life_lost
 
     def _observation(self, observation: Any, step: int) -> Array:
         """An observation as a finite array of the expected shape and dtype, in order and writable."""
+        if not self._as_given:
+            rows, _ = self.form.read(observation, _who(step))
+            observation = rows[0] if len(rows) == 1 else rows
         fits = type(observation) is np.ndarray and observation.dtype is self._dtype and observation.shape == self._shape
         array: Array = observation if fits and observation.flags.carray else self._fitted(observation, step)
         if not self._is_usable(array):

@@ -17,8 +17,11 @@ from engram.agents.common.saved import check_part, load_part, part_in_pieces, pa
 from engram.agents.common.settings import signature_of
 from engram.envs import Env, EnvLike, EnvSource
 from engram.envs.fingerprint import fingerprint
-from engram.envs.make import imports_nothing
-from engram.envs.observed import as_array, as_batch
+from engram.envs.forms import say_once
+from engram.envs.masks import as_masks
+from engram.envs.names import imports_nothing
+from engram.envs.observed import as_batch
+from engram.envs.wrapper_state import GameStates, States
 from engram.errors import DivergedError, EngramError, InvalidInputError, ModelFileError
 from engram.exploration import Exploration, View
 from engram.exploration.epsilon_greedy import EpsilonGreedy
@@ -28,8 +31,9 @@ from engram.randomness import generator
 from engram.sources import is_ours, source_digest
 from engram.training.events import Event
 from engram.training.loop import LoopState, check_action, play, replay_game
-from engram.typing import Array, Floats
+from engram.typing import Array, Floats, Longs
 
+OPTIONAL = ("encoder", "exploration", "wrappers")  # attributes whose state is saved where there is any
 AT_THE_DOOR = {"q_values", "distances"}  # methods of every agent that users hand observations to
 
 
@@ -82,6 +86,8 @@ class Agent(ABC):
         self.config = config
         self._make_locks()
         self.source = EnvSource(env)
+        say_once(self.source.form.note)
+        self.wrappers = GameStates(self.source.peek())
         self.spaces = Spaces(self.source.observation_shape, self.source.observation_dtype, self.source.actions)
         self.loop = LoopState(seed=self.seed)
         self.policy_rng = generator(self.seed, "policy")
@@ -166,10 +172,12 @@ class Agent(ABC):
         raise InvalidInputError(f"{self.label} has no memory, so there are no distances")
 
     def choose(self, step: int, view: View) -> int:
-        """The exploration's action for a training step, if the environment has it."""
-        action: Any = self.exploration.choose(step, self.policy_rng, view)
+        """The exploration's action for a training step, if the environment has it and allows it."""
+        allowed = self.loop.allowed
+        action: Any = self.exploration.choose(step, self.policy_rng, view if allowed is None else view.only(allowed))
         possible = type(action) is int and 0 <= action < view.actions
-        return action if possible else check_action(action, view.actions, step)
+        chosen = action if possible else check_action(action, view.actions, step)
+        return chosen if allowed is None else int(allowed[chosen])
 
     def is_plain(self) -> bool:
         """Whether observations are vectors of float32, and actions are chosen by ε-greedy exploration alone."""
@@ -195,8 +203,9 @@ class Agent(ABC):
         return {}
 
     def batch(self, observations: Any) -> Array:
-        """Observations that a user gave as an array of the environment's dtype, [B, …], if they can be used."""
-        return as_batch(observations, self.spaces.observation_shape, self.spaces.observation_dtype)
+        """Observations that a user gave as an array as the agent sees them, [B, …], if they can be used."""
+        form = self.source.form
+        return as_batch(observations if form.plain else form.read(observations)[0], form.shape, form.dtype)
 
     def example(self) -> Array:
         """The observation of the unfinished game, or zeros, as a batch of one."""
@@ -257,29 +266,45 @@ class Agent(ABC):
             first_action=self.source.first_action,
             lock=self.lock,
             heard=heard,
+            after_game=self.wrappers.begin_game if self.wrappers.start else None,
         )
 
     def predict(
-        self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = True,
+        action_masks: Any = None,
     ) -> tuple[Any, Any]:
         """The action for an observation, or the actions for a batch of them, and `state` as given.
 
-        Deterministic prediction is a pure function of the observation; otherwise the agent explores as it does
-        in training, with a generator of its own.
+        Observations are as the environment gives them, a batch as a vector environment does. Deterministic prediction is
+        a pure function of the observation; otherwise the agent explores as it does in training, with a generator of its
+        own. `action_masks`, 0 or 1 for each action of each observation, says which actions are possible.
         """
         self._env_moved |= self.source.shared  # whoever predicts may also have stepped the environment
-        given = as_array(observation, "observations")
-        single = given.shape == self.spaces.observation_shape
-        batch = self.batch(given[None] if single else given)
+        given, single = self.source.form.read(observation)
+        batch = self.batch(given)
         deterministic = checks.flag("deterministic", deterministic)
+        masks = None if action_masks is None else as_masks(action_masks, len(batch), self.spaces.actions, single=single)
         evaluate: Any = type(self).q_values  # without the check at its door, which the batch has passed
         with self.lock:
             q = evaluate.__wrapped__(self, batch)
-            chosen = greedy_by_hash(q, batch, self.seed, self.config.ties) if deterministic else self._explore(batch, q)
+            if deterministic:
+                open_q = q if masks is None else np.where(masks, q, -np.inf).astype(q.dtype)
+                chosen = greedy_by_hash(open_q, batch, self.seed, self.config.ties)
+            else:
+                chosen = self._explore(batch, q, masks)
         actions = chosen + self.source.first_action
         return (actions[0] if single else actions), state
 
-    def _explore(self, observations: Array, q: Floats) -> Array:
+    def wrapper_states(self) -> States:
+        """What the training environment's wrappers have learned so far, such as means of observations; often nothing."""
+        with self.lock:
+            return self.wrappers.now()
+
+    def _explore(self, observations: Array, q: Floats, masks: Array | None = None) -> Array:
         """Actions as in training; the exploration is left as it was."""
         before = deepcopy(self.exploration.state_dict())
         measure = (lambda row: self.distances(observations[row : row + 1])[0]) if self.has_memory else None
@@ -289,18 +314,22 @@ class Agent(ABC):
             distances=measure,
             ties=self.config.ties,
         )
+        everything: Longs = np.arange(self.spaces.actions)
+        allowed = [everything] * len(q) if masks is None else [np.flatnonzero(mask) for mask in masks]
         choose, rng = self.exploration.choose, self._prediction_rng
         try:
-            chosen = [choose(self.steps, rng, view.at(row)) for row in range(len(q))]
+            chosen = [choose(self.steps, rng, view.at(row).only(allowed[row])) for row in range(len(q))]
         finally:
             if before:
                 self.exploration.load_state_dict(before)
-        return np.array([check_action(action, self.spaces.actions, self.steps) for action in chosen], np.int64)
+        found = [some[check_action(n, len(some), self.steps)] for n, some in zip(chosen, allowed, strict=True)]
+        return np.array(found, np.int64)
 
     def abandon_game(self) -> None:
         """Drop the unfinished game and its episode; learning goes on with a new one."""
         with self.lock:
             self.loop.end_game()
+            self.wrappers.begin_game()
             self.forget_episode()
 
     def save(self, path: str | Path) -> None:
@@ -378,7 +407,7 @@ class Agent(ABC):
         names = ("loop", "policy_rng", *self.saved)
         with self.lock:
             state = {name: state_of(getattr(self, name)) for name in names}
-            optional = {name: deepcopy(part_state(getattr(self, name, None))) for name in ("encoder", "exploration")}
+            optional = {name: deepcopy(part_state(getattr(self, name, None))) for name in OPTIONAL}
         return state | {name: content for name, content in optional.items() if content}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -400,6 +429,7 @@ class Agent(ABC):
                 load_part(getattr(self, name), deepcopy(state[name]))
         for name in (*self.saved, "loop", "policy_rng"):
             load_part(getattr(self, name), state.get(name, {}))
+        self.wrappers.load_state_dict(state.get("wrappers", {}))
         self._env_moved, self._env_fingerprint = True, None
         self.check_valid()
 
@@ -419,6 +449,8 @@ class Agent(ABC):
             self._env_moved = self._env_fingerprint != fingerprint(self._env)
         self._env_moved |= self.loop.chosen is not None  # it raised an error in the middle of a step
         if self._env_moved:
+            self.wrappers.restore(self._env)
             replay_game(self._env, self.loop, first_action=self.source.first_action)
             self._env_moved = False
+        self.wrappers.follow(self._env)
         return self._env
