@@ -11,6 +11,7 @@ import tyro
 from engram import checks
 from engram.agents import BUILT_IN, Agent, find_agent
 from engram.agents.common.config import part_settings
+from engram.commands.env_options import EnvOptions
 from engram.commands.failures import told_errors
 from engram.commands.part_options import PART_OPTIONS, GivenAgain, whole_command
 from engram.commands.screen import Console, Text
@@ -41,12 +42,12 @@ class Watching:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Training(Watching):
+class Training(Watching, EnvOptions):
     """What is trained, for how long, and where it is written down."""
 
     agent: ClassVar[type[Agent]]
 
-    env: str = "CartPole-v1"  # id of a Gymnasium environment, e.g. Acrobot-v1, engram/OpenRoom-v0
+    env: str = "CartPole-v1"  # id of a Gymnasium environment, e.g. Acrobot-v1, pong, my_module:MyEnv-v0
     steps: int = 15_000  # steps of training
     out: Path | None = None  # the run's folder; by default runs/ and the run's id
     preset: Family = "classic"  # the paper's settings for this family of environments; other options override them
@@ -56,15 +57,15 @@ class Training(Watching):
 
     def run(self) -> Run:
         """The run that these options describe."""
-        config = self.agent.Config
+        config, env = self.agent.Config, self.whole_env(self.env)
         return Run(
             self.agent,
-            self.env,
+            env,
             config(**{each.name: getattr(self, each.name) for each in fields(config)}),
             self.steps,
             self.evaluation_interval_steps,
             self.evaluation_episodes,
-            evaluation_max_steps=self.evaluation_max_steps or default_max_steps(self.env),
+            evaluation_max_steps=self.evaluation_max_steps or default_max_steps(env),
         )
 
 

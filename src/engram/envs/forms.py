@@ -83,9 +83,9 @@ class Flat(Form):
 
     def read(self, given: Any, who: str = "observations") -> tuple[Array, bool]:
         """Observations as the environment gives them, or flattened already."""
-        if isinstance(given, np.ndarray) and given.dtype == FLOAT32 and given.shape[-1:] == self.shape:
-            shape = getattr(self._space, "shape", None) or ()
-            if given.ndim <= 2 and given.shape != shape and given.shape[1:] != shape:
+        if isinstance(given, np.ndarray) and given.dtype == FLOAT32 and given.ndim <= 2:
+            raw = isinstance(self._space, spaces.Box) and self._space.shape in (given.shape, given.shape[1:])
+            if given.shape[-1:] == self.shape and not raw:
                 return super().read(given, who)
         return rows_of(self._space, given, who)
 

@@ -15,6 +15,10 @@ from engram.typing import Array, Longs
 LARGEST_REWARD = 1e15  # up or down: float32 can hold sums of such rewards, and the squares of those
 RESET = "reset() must return an observation and a dict"
 STEP = "step() must return an observation, a reward, terminated, truncated and a dict"
+UNFILMED = (
+    "; it was made without a render mode, since its constructor takes no render_mode or its metadata do not name "
+    '"rgb_array" among the render_modes'
+)
 OLD = " (four values are the interface of gym before 0.26; gymnasium's has terminated and truncated instead of done)"
 
 
@@ -106,6 +110,7 @@ def render(env: Env) -> Array:
         got = f"an array of {array.dtype} and shape {array.shape}" if array.ndim else f"{picture!r:.80}"
         raise FaultyEnvironmentError(
             f"the environment cannot be filmed: render() must return bytes of shape (height, width, 3), got {got}"
+            + ("" if env.render_mode == "rgb_array" else UNFILMED)
         )
     return array
 
