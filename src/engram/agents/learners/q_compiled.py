@@ -117,6 +117,13 @@ class CompiledQ:
         run(online.parameters, online.widths, self._to_q, x, online.room(len(x)), q)
         return q
 
+    def target_values(self, observations: Array) -> Floats:
+        """The target network's Q' of every action, [B, …] → [B, actions]."""
+        target, x = self.target, self._rows(observations)
+        q = np.empty((len(x), self._to_q.shape[1]), np.float32)
+        run(target.parameters, target.widths, self._to_q, x, target.room(len(x)), q)
+        return q
+
     def renew_target(self) -> None:
         """Make the target network equal to the network."""
         self.target.parameters[:] = self.online.parameters

@@ -125,6 +125,10 @@ class TorchQ:
         """Q of every action, [B, …] → [B, actions]."""
         return self.online(observations)
 
+    def target_values(self, observations: Array) -> Floats:
+        """The target network's Q' of every action, [B, …] → [B, actions]."""
+        return self.target(observations)
+
     def renew_target(self) -> None:
         """Make the target network equal to the network."""
         self.target.copy(self.online)
