@@ -276,7 +276,7 @@ def test_the_replay_holds_what_happened() -> None:
 
     agent = D3QN(Recorded, seed=0).learn(300)
     batch = agent.replay.sample(np.random.default_rng(0), 3000)
-    drawn = {tuple(np.concatenate([np.ravel(value) for value in row]).tolist()) for row in zip(*batch, strict=True)}
+    drawn = {tuple(np.concatenate([np.ravel(value) for value in row]).tolist()) for row in zip(*batch[:6], strict=True)}
     assert drawn == {tuple(np.concatenate([np.ravel(value) for value in row]).tolist()) for row in steps}
     assert sum(row[5] for row in steps) > 10
 

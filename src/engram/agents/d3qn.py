@@ -149,7 +149,7 @@ class D3QN(Agent):
         choosing = self.learner(following) if self.config.double else values
         chosen = np.where(masks, choosing, -np.inf).argmax(axis=1)
         after = np.where(ended, np.float32(0), values[np.arange(len(values)), chosen])
-        rewards = batch.rewards + np.float32(self.config.discount) * after
+        rewards = (batch.rewards + np.float32(self.config.discount) * after).astype(np.float32)
         return batch._replace(rewards=rewards, terminated=np.ones_like(batch.terminated), masks=None)
 
     def q_values(self, observations: Array) -> Floats:

@@ -16,7 +16,9 @@ class EnvOptions:
     """What is added to an environment's id."""
 
     env_kwargs: tuple[str, ...] = ()  # options of the environment: key=value …, or a JSON object
-    wrapper: UseAppendAction[tuple[str, ...]] = ()  # around it, the innermost first: TimeLimit?max_episode_steps=99, module:Class?…
+    wrapper: UseAppendAction[
+        tuple[str, ...]
+    ] = ()  # around it, the innermost first: TimeLimit?max_episode_steps=99, module:Class?…
 
     def whole_env(self, env: str) -> str:
         """The environment with these options and wrappers, as one string."""

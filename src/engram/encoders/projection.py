@@ -96,6 +96,7 @@ class Projection(Encoder):
     size: int = 128  # numbers in a key
 
     name = "projection"
+    _bytes = True  # whether images are of bytes; set by `build`
 
     def __post_init__(self) -> None:
         self.size = checks.at_least("size", self.size, 1, LARGEST_SIZE)
@@ -139,7 +140,9 @@ class Projection(Encoder):
         count = len(observations)
         keys = np.empty((count, self.size), np.float32)
         if not self._bytes:
-            for row, observation in enumerate(observations):  # one by one: the rounding of a product depends on its shape
+            for row, observation in enumerate(
+                observations
+            ):  # one by one: the rounding of a product depends on its shape
                 keys[row] = self._project_numbers(observation)
             return keys
         for begin in range(0, count, MOST_REMEMBERED):

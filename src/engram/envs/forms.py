@@ -128,9 +128,9 @@ def width_of(space: Any) -> int:
     if isinstance(space, spaces.Tuple):
         return sum(_width_in(number, each) for number, each in enumerate(space.spaces))
     raise InvalidInputError(
-        f"{space!s:.100} cannot be made into numbers; leave it out, for example with "
-        'gymnasium.wrappers.FilterObservation (on the command line --wrapper \'FilterObservation?filter_keys=["a","b"]\')'
-        ", or turn it into numbers in a wrapper of your own"
+        f"{space!s:.100} cannot be made into numbers; leave it out with gymnasium.wrappers.FilterObservation (on the "
+        'command line --wrapper \'FilterObservation?filter_keys=["a","b"]\'), or turn it into numbers in a wrapper of '
+        "your own"
     )
 
 

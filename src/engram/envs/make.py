@@ -67,8 +67,8 @@ class EnvSource:
             return make_by_id(self._env)
         if isinstance(self._env, gymnasium.vector.VectorEnv):
             raise InvalidInputError(
-                "an agent learns in one environment at a time, got a vector environment; pass an id, one environment or "
-                "a function that makes one (vector environments can be used with predict and evaluate_policy)"
+                "an agent learns in one environment at a time, got a vector environment; pass an id, one environment "
+                "or a function that makes one (predict and evaluate_policy take vector environments)"
             )
         if callable(self._env):
             env = self._env()

@@ -19,20 +19,20 @@ def allowed_actions(mask: Any, actions: int, step: int) -> Longs | None:
     array = as_array(mask, "info['action_mask']")
     if not is_mask(array, (actions,)):
         raise FaultyEnvironmentError(
-            f"the environment gave the action_mask {mask!r:.100} at step {step}; it must be an array of {actions} whole "
-            "numbers, 0 or 1 for each action: check the environment"
+            f"the environment gave the action_mask {mask!r:.100} at step {step}; it must be an array of {actions} "
+            "whole numbers, 0 or 1 for each action: check the environment"
         )
     allowed: Longs = np.flatnonzero(array)
     if not len(allowed):
         raise FaultyEnvironmentError(
-            f"the environment gave an action_mask at step {step} that allows no action, though the game goes on; it must "
-            "allow at least one, or the game must end (terminated): check the environment"
+            f"the environment gave an action_mask at step {step} that allows no action, though the game goes on; it "
+            "must allow at least one, or the game must end (terminated): check the environment"
         )
     return None if len(allowed) == actions else allowed
 
 
 def as_masks(given: Any, count: int, actions: int, *, single: bool) -> Array:
-    """Masks that a user gave for so many observations, as booleans [B, actions]; InvalidInputError for anything else."""
+    """Masks that a user gave for so many observations, as booleans [B, actions]; InvalidInputError for others."""
     array = as_array(given, "action_masks")
     array = array[None] if single and array.ndim == 1 else array
     if not is_mask(array, (count, actions)):
@@ -44,5 +44,7 @@ def as_masks(given: Any, count: int, actions: int, *, single: bool) -> Array:
     masks: Array = array.astype(np.bool_)
     if not masks.any(axis=1).all():
         row = int(np.flatnonzero(~masks.any(axis=1))[0])
-        raise InvalidInputError(f"action_masks must allow at least one action, but that of observation {row} allows none")
+        raise InvalidInputError(
+            f"action_masks must allow at least one action, but that of observation {row} allows none"
+        )
     return masks

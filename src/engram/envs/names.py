@@ -1,7 +1,7 @@
 """Environments as text, one string in files, tables and commands: `id?option=value&…|wrapper?option=value&…|…`.
 
-The id is a registered one, the name of an Atari game, `module:id` or `module:Class`. Wrappers follow from the innermost to the
-outermost: one of Gymnasium's by its bare name, or `module:Class`. Values are JSON, or else plain text.
+The id is a registered one, the name of an Atari game, `module:id` or `module:Class`. Wrappers follow from the innermost
+to the outermost: one of Gymnasium's by its bare name, or `module:Class`. Values are JSON, or else plain text.
 """
 
 import json
@@ -100,7 +100,7 @@ def with_more(env: str, options: Sequence[str] = (), wrappers: Sequence[str] = (
 
 
 def short_name(env: str) -> str:
-    """An environment without namespace, version and options: `Pong+ClipReward` for `ALE/Pong-v5?frameskip=4|ClipReward`."""
+    """Names without module, version and options: `Pong+ClipReward` for `ALE/Pong-v5?frameskip=4|ClipReward`."""
     first, *wrappers = (part.partition("?")[0].rpartition(":")[2] for part in env.split("|"))
     return "+".join([first.rsplit("/", maxsplit=1)[-1].rsplit("-v", maxsplit=1)[0], *wrappers])
 
@@ -110,8 +110,8 @@ def imports_nothing(text: Any) -> bool:
 
     It may be an id of letters, digits, `_`, `-`, `.` and `/`, which only a registered environment has, with options
     that are, once decoded, numbers, true, false, null or plain words: no text that could be a module, a path or another
-    id. Engram's own environments check each option, so theirs may be any text. Wrappers may be those of Gymnasium's that
-    take plain data; of that they may take lists.
+    id. Engram's own environments check each option, so theirs may be any text. Wrappers may be those of Gymnasium's
+    that take plain data, of which they may take lists.
     """
     if not isinstance(text, str):
         return False

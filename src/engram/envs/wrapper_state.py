@@ -42,8 +42,8 @@ def is_stateful(wrapper: Any) -> bool:
     kept = [name for name, value in vars(wrapper).items() if all(hasattr(value, each) for each in RUNNING)]
     if kept:
         raise InvalidInputError(
-            f"the wrapper {type(wrapper).__name__} keeps running statistics ({', '.join(kept)}) that cannot be saved, so "
-            "that evaluations and resumed runs would see other observations than training; give it state_dict() and "
+            f"the wrapper {type(wrapper).__name__} keeps running statistics ({', '.join(kept)}) that cannot be saved, "
+            "so that evaluations and resumed runs would see other observations than training; give it state_dict() and "
             'load_state_dict(state), or leave it out and use encoder="scaled"'
         )
     return False
@@ -120,8 +120,8 @@ def _listed(names: Any) -> str:
 def frozen(envs: Sequence[Any], states: States | None) -> Iterator[Callable[[int], None]]:
     """Let wrappers use what was learned in training and learn nothing themselves; afterwards they are as before.
 
-    What it gives is to be called with the number of an environment before each of its episodes: a wrapper that cannot be
-    told to learn no more begins each from the same state. `states` is None where the agent does not know about wrappers.
+    What it gives is to be called with the number of an environment before each of its episodes: a wrapper that cannot
+    be told to learn no more begins each from the same state. `states` is None for an agent that knows of no wrappers.
     """
     each_wrappers = [stateful_wrappers(env) for env in envs]
     before = [
@@ -155,14 +155,14 @@ def _known(wrappers: dict[str, Any], states: States | None) -> list[tuple[Any, d
         return []
     if missing := [name for name in states if name not in wrappers and not name.startswith(REWARDS)]:
         raise InvalidInputError(
-            f"the agent was trained with {_listed(missing)}, and the environment to evaluate in has none of the kind; wrap "
-            "it as it was in training (the statistics are taken from the agent)"
+            f"the agent was trained with {_listed(missing)}, and the environment to evaluate in has none of the kind; "
+            "wrap it as it was in training (the statistics are taken from the agent)"
         )
     unknown = [name for name in wrappers if name not in states and getattr(wrappers[name], SWITCH, True)]
     if unknown := [name for name in unknown if not name.startswith(REWARDS)]:
         raise InvalidInputError(
             f"the environment to evaluate in has {_listed(unknown)}, and the agent was trained without; train with the "
-            f"wrapper, or with encoder=\"scaled\", or set {SWITCH} = False if its statistics are meant as they are"
+            f'wrapper, or with encoder="scaled", or set {SWITCH} = False if its statistics are meant as they are'
         )
     return [(wrapper, states[name]) for name, wrapper in wrappers.items() if name in states]
 

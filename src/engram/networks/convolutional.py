@@ -26,8 +26,8 @@ class Convolutional(Network):
         channels, *sides = (1, *shape) if len(shape) == 2 else shape
         if len(sides) != 2 or min(sides) < SMALLEST:
             raise InvalidInputError(
-                f'network "convolutional" takes images [channels, height, width] of {SMALLEST} pixels or more a side, got '
-                f'{shape}; for smaller images use "small-convolutional", for vectors "mlp"'
+                f'network "convolutional" takes images [channels, height, width] of {SMALLEST} pixels or more a side, '
+                f'got {shape}; for smaller images use "small-convolutional", for vectors "mlp"'
             )
         layers: list[torch.nn.Module] = [
             *([torch.nn.Unflatten(1, (1, shape[0]))] if len(shape) == 2 else []),

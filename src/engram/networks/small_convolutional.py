@@ -24,7 +24,9 @@ class SmallConvolutional(Network):
         from engram.devices import torch  # noqa: PLC0415 (an extra)
 
         if len(shape) not in (2, 3):
-            raise InvalidInputError(f'network "small-convolutional" takes images, got shape {shape}; for vectors use "mlp"')
+            raise InvalidInputError(
+                f'network "small-convolutional" takes images, got shape {shape}; for vectors use "mlp"'
+            )
         channels, *sides = (1, *shape) if len(shape) == 2 else shape
         stride = 2 if min(sides) >= STRIDE_FROM else 1
         for _ in range(2):

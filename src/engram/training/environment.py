@@ -103,6 +103,8 @@ def render(env: Env) -> Array:
     """The environment's picture of where it is, [height, width, 3] bytes."""
     try:
         picture = env.render()
+    except NotImplementedError as error:
+        raise FaultyEnvironmentError("the environment cannot be filmed: it has no render()") from error
     except BaseException as error:
         _blame(error, "render()", "render() must return a picture", 0)
     array = np.asarray(picture)

@@ -207,7 +207,8 @@ def evaluate_policy(
                     close(each)
     if max_steps is None and limit is not None and (cut := lengths.count(limit)):
         logging.getLogger("engram").warning(
-            "warning: %d of %d episodes had not ended after %s steps, and were cut off there; max_steps=… sets another limit",
+            "warning: %d of %d episodes had not ended after %s steps, and were cut off there; "
+            "max_steps=… sets another limit",
             *(cut, episodes, f"{limit:,}"),
         )
     if return_episode_rewards:

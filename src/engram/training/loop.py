@@ -157,8 +157,8 @@ def play(
     Where nobody listens (`heard`) there are no events, and the generator comes back only when all is done.
 
     The lock is held while the agent works, and not while the environment does. Whatever the environment raises, agent
-    and state fit together: the action that was chosen is kept, and is taken when learning goes on. `after_game` is called
-    when a game has ended, before the next begins.
+    and state fit together: the action that was chosen is kept, and is taken when learning goes on. `after_game` is
+    called when a game has ended, before the next begins.
     """
     lock = nullcontext() if lock is None else lock
     checked, actions = CheckedEnv(env), spaces.actions

@@ -24,9 +24,9 @@ def play_vector(
 ) -> tuple[list[float], list[int]]:
     """Returns and lengths of the episodes, in order of their number.
 
-    They are played in rounds of as many as there are environments, and a round begins with a reset of all to the starts
-    of its episodes. What an environment does after its episode has ended, until the others' have, counts for nothing: so
-    short episodes are not played more often than long ones, and the result is that of environments one by one.
+    They are played in rounds of as many as there are environments, and a round begins with a reset of all to the
+    starts of its episodes. What an environment does after its episode has ended, until the others' have, counts for
+    nothing: so short episodes are not played more often than long ones, and the result is that of one by one.
     """
     inner = _inner_envs(env, states)
     with frozen(inner, states) as begin_episode:
@@ -102,8 +102,9 @@ def _inner_envs(env: Any, states: States | None) -> list[Any]:
     while outer is not env.unwrapped:
         if getattr(outer, SWITCH, False):
             raise InvalidInputError(
-                f"{type(outer).__name__} around the vector environment learns while it is evaluated in; wrap the single "
-                f"environments as in training instead, or set {SWITCH} = False if its statistics are meant as they are"
+                f"{type(outer).__name__} around the vector environment learns while it is evaluated in; wrap the "
+                f"single environments as in training instead, or set {SWITCH} = False if its statistics are meant as "
+                "they are"
             )
         outer = outer.env
     inner = list(getattr(env.unwrapped, "envs", ()))

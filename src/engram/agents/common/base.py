@@ -279,9 +279,9 @@ class Agent(ABC):
     ) -> tuple[Any, Any]:
         """The action for an observation, or the actions for a batch of them, and `state` as given.
 
-        Observations are as the environment gives them, a batch as a vector environment does. Deterministic prediction is
-        a pure function of the observation; otherwise the agent explores as it does in training, with a generator of its
-        own. `action_masks`, 0 or 1 for each action of each observation, says which actions are possible.
+        Observations are as the environment gives them, a batch as a vector environment does. Deterministic prediction
+        is a pure function of the observation; otherwise the agent explores as it does in training, with a generator of
+        its own. `action_masks`, 0 or 1 for each action of each observation, says which actions are possible.
         """
         self._env_moved |= self.source.shared  # whoever predicts may also have stepped the environment
         given, single = self.source.form.read(observation)
@@ -300,7 +300,7 @@ class Agent(ABC):
         return (actions[0] if single else actions), state
 
     def wrapper_states(self) -> States:
-        """What the training environment's wrappers have learned so far, such as means of observations; often nothing."""
+        """What the training environment's wrappers have learned so far, such as means of observations."""
         with self.lock:
             return self.wrappers.now()
 
