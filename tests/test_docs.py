@@ -33,7 +33,14 @@ DOCUMENTS = [
     *sorted(ROOT.glob("docs/*.md")),
     *sorted(ROOT.glob("results/*/README.md")),
 ]
-WITH_CODE = ["README.md", "docs/strategies.md", "docs/interface.md", "docs/studies.md", "docs/parts.md"]
+WITH_CODE = [
+    "README.md",
+    "docs/strategies.md",
+    "docs/interface.md",
+    "docs/studies.md",
+    "docs/parts.md",
+    "docs/environments.md",
+]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 SOURCE = re.compile(r"\bsrc/engram/(?:[\w/.]*\w|[\w/]*/)?(?::[\w.]+\w)?")
