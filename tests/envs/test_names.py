@@ -60,7 +60,7 @@ def test_what_cannot_be_added_is_refused(
 
 def test_short_names_tell_wrappers_too() -> None:
     assert short_name("ALE/Pong-v5?frameskip=4") == "Pong"
-    assert short_name("my.mod:Maze-v0?size=3|TimeLimit?max_episode_steps=9|mod:Own") == "Maze+TimeLimit+Own"
+    assert short_name("my.mod:Maze-v0?size=3|TimeLimit?max_episode_steps=9|mod:Own") == "my.mod:Maze+TimeLimit+Own"
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,11 @@ def test_statistics_that_cannot_be_are_refused(name: str, value: Any) -> None:
     state["NormalizeObservation"][name] = value
     with pytest.raises(InvalidInputError, match="saved statistics of NormalizeObservation are not those"):
         load_states(env, state)
+    agent = MFEC(env, capacity=5)
+    saved = agent.state_dict()
+    saved["wrappers"]["now"] = state
+    with pytest.raises(InvalidInputError, match="saved statistics of NormalizeObservation are not those"):
+        agent.load_state_dict(saved)
 
 
 def test_two_wrappers_of_one_kind_are_told_apart_and_others_keep_nothing() -> None:

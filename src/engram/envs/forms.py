@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Mapping
 from math import prod
+from multiprocessing import parent_process
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,8 @@ _said: set[str] = set()
 
 
 def say_once(note: str | None) -> None:
-    """Tell the user what is done to observations, the first time."""
-    if note is not None and note not in _said:
+    """Tell the user what is done to observations, the first time; the workers of a study say nothing."""
+    if note is not None and note not in _said and parent_process() is None:
         _said.add(note)
         logging.getLogger("engram").warning("note: %s", note)
 

@@ -100,9 +100,10 @@ def with_more(env: str, options: Sequence[str] = (), wrappers: Sequence[str] = (
 
 
 def short_name(env: str) -> str:
-    """Names without module, version and options: `Pong+ClipReward` for `ALE/Pong-v5?frameskip=4|ClipReward`."""
-    first, *wrappers = (part.partition("?")[0].rpartition(":")[2] for part in env.split("|"))
-    return "+".join([first.rsplit("/", maxsplit=1)[-1].rsplit("-v", maxsplit=1)[0], *wrappers])
+    """Names without namespace, version and options: `Pong+ClipReward` for `ALE/Pong-v5?frameskip=4|ClipReward`."""
+    first, *wrappers = (part.partition("?")[0] for part in env.split("|"))
+    own = first.rsplit("/", maxsplit=1)[-1].rsplit("-v", maxsplit=1)[0]
+    return "+".join([own, *(wrapper.rpartition(":")[2] for wrapper in wrappers)])
 
 
 def imports_nothing(text: Any) -> bool:

@@ -176,6 +176,7 @@ class GameStates:
 
     def __init__(self, env: Any) -> None:
         self.start = self._now = states_of(env)
+        self._own = {name for name, wrapper in stateful_wrappers(env).items() if has_own_state(wrapper)}
         self._env: Any = None  # from which the present states can be had
 
     def follow(self, env: Any) -> None:
@@ -207,4 +208,7 @@ class GameStates:
                 f"the agent was trained with {_listed(start)}, and the environment has {_listed(self.start)}; wrap the "
                 "environment as it was in training"
             )
+        for name in start.keys() - self._own:
+            for state in (start[name], now[name]):
+                _check(name, state, np.shape(self.start[name]["mean"]), name.startswith(REWARDS))
         self.start, self._now, self._env = deepcopy(start), deepcopy(now), None

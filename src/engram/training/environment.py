@@ -59,7 +59,9 @@ class CheckedEnv:
         """Take an action; what it led to. With `life_lost` an episode of training ends, but not the game."""
         try:
             observation, reward, terminated, truncated, info = self._step(action)
-            life_lost, mask = (info.get("life_lost", False), info.get("action_mask")) if len(info) else (False, None)
+            life_lost, mask = False, None
+            if len(info):
+                life_lost, mask = info.get("life_lost", False), info.get("action_mask")
         except BaseException as error:
             _blame(error, "step()", STEP, step)
         if type(reward) is not float or not -LARGEST_REWARD <= reward <= LARGEST_REWARD:
@@ -67,8 +69,9 @@ class CheckedEnv:
         if type(terminated) is not bool or type(truncated) is not bool or type(life_lost) is not bool:
             terminated, truncated = _flag("terminated", terminated, step), _flag("truncated", truncated, step)
             life_lost = _flag("life_lost", life_lost, step)
-        over = mask is None or terminated or truncated  # at the end of a game a mask may allow nothing
-        self.allowed = None if over else allowed_actions(mask, self._actions, step)
+        self.allowed = None
+        if mask is not None and not (terminated or truncated):  # when a game is over a mask may allow nothing
+            self.allowed = allowed_actions(mask, self._actions, step)
         return self._observation(observation, step), reward, terminated, truncated, life_lost
 
     def _observation(self, observation: Any, step: int) -> Array:
