@@ -209,6 +209,6 @@ class GameStates:
                 "environment as it was in training"
             )
         for name in start.keys() - self._own:
-            for state in (start[name], now[name]):
-                _check(name, state, np.shape(self.start[name]["mean"]), name.startswith(REWARDS))
+            for each in (start[name], now[name]):
+                _check(name, each, np.shape(self.start[name]["mean"]), name.startswith(REWARDS))
         self.start, self._now, self._env = deepcopy(start), deepcopy(now), None
