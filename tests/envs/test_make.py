@@ -59,6 +59,8 @@ def test_an_environment_has_an_id_only_if_the_id_makes_an_equal_one() -> None:
         "CartPole-v1?sutton_barto_reward=true",
         "CartPole-v1?sutton_barto_reward=true|NormalizeObservation?epsilon=0.1|NormalizeReward",
         "CartPole-v1|FrameStackObservation?stack_size=3|ReshapeObservation?shape=[12]",
+        "engram/OpenRoom-v0?render_mode=rgb_array|AddRenderObservation|TimeLimit?max_episode_steps=9",
+        "CartPole-v1|TimeLimit?max_episode_steps=999",
     ],
 )
 def test_an_environment_that_was_wrapped_in_python_has_the_name_that_makes_it_again(name: str) -> None:

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import gymnasium
+from gymnasium import wrappers
 from gymnasium.envs.registration import load_env_creator
 
 from engram import checks
@@ -15,8 +16,8 @@ from engram.envs.faults import is_wish_to_stop, said_by
 from engram.envs.forms import form_of
 from engram.envs.limits import is_limited
 from engram.envs.modules import import_own
-from engram.envs.names import SAFE_WRAPPERS, Named, compose, imports_nothing, parse, parse_id
-from engram.envs.wrapping import wrap
+from engram.envs.names import Named, compose, imports_nothing, parse, parse_id
+from engram.envs.wrapping import wrap, wrappers_of
 from engram.errors import EngramError, FaultyEnvironmentError, InvalidInputError
 
 Env = gymnasium.Env[Any, Any]
@@ -99,21 +100,41 @@ def registered_name(env: Env) -> str | None:
     registered = None if spec is None else gymnasium.registry.get(spec.id)
     if spec is None or registered is None:
         return None
-    options = {key: value for key, value in spec.kwargs.items() if key != "render_mode"}
-    if spec.max_episode_steps != registered.max_episode_steps:
-        options["max_episode_steps"] = -1 if spec.max_episode_steps is None else spec.max_episode_steps
-    links = [Named(spec.id, _unusual(options, registered.kwargs))]
-    for wrapper in spec.additional_wrappers:
-        module, _, kind = wrapper.entry_point.partition(":")
-        if kind not in SAFE_WRAPPERS or not module.startswith("gymnasium.wrappers.") or wrapper.kwargs is None:
-            return None
-        parameters = inspect.signature(getattr(gymnasium.wrappers, kind)).parameters
-        links.append(Named(kind, _unusual(wrapper.kwargs, {key: each.default for key, each in parameters.items()})))
+    limit, links = _wrapper_links(env, spec)
+    if links is None:
+        return None
+    shown = any(link.name == "AddRenderObservation" for link in links)
+    options = {key: value for key, value in spec.kwargs.items() if shown or key != "render_mode"}
+    if limit != registered.max_episode_steps:
+        options["max_episode_steps"] = -1 if limit is None else limit
     try:
-        name = compose(links)
+        name = compose([(spec.id, _unusual(options, registered.kwargs)), *links])
     except InvalidInputError:  # options that are no plain data
         return None
     return name if imports_nothing(name) else None
+
+
+def _wrapper_links(env: Env, spec: Any) -> tuple[int | None, list[Named] | None]:
+    """The time limit with which an environment was made, and the wrappers around it; None if a file can name none."""
+    limit: int | None = None
+    links: list[Named] = []
+    recorded = iter(spec.additional_wrappers)  # in the same order, without those that `gymnasium.make` adds
+    for wrapper in wrappers_of(env):
+        kind = type(wrapper)
+        if kind in (wrappers.PassiveEnvChecker, wrappers.OrderEnforcing):
+            continue
+        if kind is wrappers.TimeLimit:
+            if limit is None and not links:
+                limit = wrapper._max_episode_steps
+            else:
+                links.append(Named(kind.__name__, {"max_episode_steps": wrapper._max_episode_steps}))
+            continue
+        arguments = getattr(next(recorded, None), "kwargs", None)
+        if getattr(wrappers, kind.__name__, None) is not kind or arguments is None:
+            return limit, None
+        usual = {key: each.default for key, each in inspect.signature(kind).parameters.items()}
+        links.append(Named(kind.__name__, _unusual(arguments, usual)))
+    return limit, links
 
 
 def _unusual(options: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,9 +156,9 @@ def make_by_id(name: str, *, render_mode: str | None = None) -> Env:
 
     An environment that knows no render modes is made without one.
     """
-    first, *wrappers = parse(name)
+    first, *around = parse(name)
     env = _make(first, name, render_mode)
-    for wrapper in wrappers:
+    for wrapper in around:
         env = wrap(env, wrapper)
     return env
 
@@ -153,11 +174,12 @@ def _make(first: Named, name: str, render_mode: str | None) -> Env:
     maker = getattr(import_own(module), own, None) if module else None
     try:
         if module and own not in gymnasium.registry and callable(maker):
-            env: Any = maker(**options, **_rendering(maker, render_mode))
+            env: Any = maker(**{**options, **_rendering(maker, render_mode)})
             if isinstance(env, gymnasium.Env):
                 return env
             raise InvalidInputError(f"{name!r} must name a Gymnasium environment, but it makes {env!r:.100}")
-        return gymnasium.make(own, **{**options, **_rendering(_creator(own), render_mode)})
+        maker = None if render_mode is None else _creator(own)
+        return gymnasium.make(own, **{**options, **_rendering(maker, render_mode)})
     except gymnasium.error.UnregisteredEnv as error:
         close = checks.nearest(own, [*gymnasium.registry, *(vars(import_own(module)) if module else ())])
         raise InvalidInputError(

@@ -57,9 +57,10 @@ class CheckedEnv:
 
     def step(self, action: int, step: int) -> Answer:
         """Take an action; what it led to. With `life_lost` an episode of training ends, but not the game."""
+        life_lost: Any = False
+        mask: Any = None
         try:
             observation, reward, terminated, truncated, info = self._step(action)
-            life_lost, mask = False, None
             if len(info):
                 life_lost, mask = info.get("life_lost", False), info.get("action_mask")
         except BaseException as error:
