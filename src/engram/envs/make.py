@@ -115,7 +115,7 @@ def registered_name(env: Env) -> str | None:
 
 
 def _wrapper_links(env: Env, spec: Any) -> tuple[int | None, list[Named] | None]:
-    """The time limit with which an environment was made, and the wrappers around it; None if a file can name none."""
+    """The time limit with which an environment was made, and its wrappers; None if a file cannot name one of them."""
     limit: int | None = None
     links: list[Named] = []
     recorded = iter(spec.additional_wrappers)  # in the same order, without those that `gymnasium.make` adds
