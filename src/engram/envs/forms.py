@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from engram.envs.observed import NUMBERS, as_array
+from engram.envs.given import NUMBERS, as_array
 from engram.errors import InvalidInputError
 from engram.typing import Array, Floats
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from engram.envs.observed import as_array
+from engram.envs.given import as_array
 from engram.errors import FaultyEnvironmentError, InvalidInputError
 from engram.typing import Array, Longs
 

@@ -6,9 +6,10 @@ import numpy as np
 
 from engram.envs.faults import is_wish_to_stop, said_by
 from engram.envs.forms import Form, form_of
+from engram.envs.given import as_array
 from engram.envs.make import Env
 from engram.envs.masks import allowed_actions
-from engram.envs.observed import FLOAT32, FLOAT64, all_usable, as_array, as_numbers, is_usable, refuse
+from engram.envs.observed import FLOAT32, FLOAT64, all_usable, as_numbers, is_usable, refuse
 from engram.errors import EngramError, FaultyEnvironmentError
 from engram.typing import Array, Longs
 
