@@ -239,7 +239,7 @@ def test_rewards_are_clipped_for_learning_only(clip: float | None, expected: set
 
     agent = D3QN(Paying, seed=0, reward_clip=clip)
     totals: list[float] = []
-    agent.learn(200, callbacks=[lambda event: totals.append(getattr(event, "total", 0))])
+    agent.learn(200, [lambda event: totals.append(getattr(event, "total", 0))])
     rewards = agent.replay.state_dict()["entries"]["rewards"]
     assert set(rewards.tolist()) == expected
     assert max(totals) > 20

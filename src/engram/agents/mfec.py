@@ -132,7 +132,8 @@ class MFEC(Agent):
         """Keep the reward; at the end of the episode, write what it taught."""
         self.unfinished.rewards.append(reward)
         if terminated or truncated:
-            self.recall.finish(discounted_returns(self.unfinished.rewards, self.config.discount))
+            returns = discounted_returns(self.unfinished.rewards, self.config.discount)
+            self.recall.finish(returns, self.tally, self.steps)
 
     def q_values(self, observations: Array) -> Floats:
         """Q of every action for a batch of observations; touches nothing."""

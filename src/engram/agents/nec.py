@@ -201,7 +201,8 @@ class NEC(Agent):
         if terminated or truncated:
             rewards, best = np.array(unfinished.rewards), np.array(unfinished.best)
             returns = n_step_returns(rewards, best, config.return_steps, config.discount)
-            self.recall.finish(returns)
+            self.tally.start = float(best[0]) if self.tally.listening else None
+            self.recall.finish(returns, self.tally, self.steps)
             self.replay.finish(returns)
         due = self.steps % config.learning_interval_steps == 0 and self.steps >= config.learning_start_steps
         if due and len(self.replay) >= config.batch_size and self.network.settled:
@@ -209,7 +210,11 @@ class NEC(Agent):
 
     def learn_from(self, batch: ReturnBatch) -> None:
         """One step of RMSprop on the mean of (Q(s, a) − R)² over a batch of remembered states."""
-        self.network.learn(batch, self.memory)
+        self.network.learn(batch, self.memory, self.tally.sums)
+
+    def settle_tally(self) -> None:
+        """Wait for the last learning step, of which a GPU tells later."""
+        self.network.tell()
 
     def q_values(self, observations: Array) -> Floats:
         """Q of every action for a batch of observations; touches nothing."""

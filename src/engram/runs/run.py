@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -99,7 +99,7 @@ class Run:
         *,
         evaluated: int | None = None,
         evaluating: Callable[[], AbstractContextManager[None]] = nullcontext,
-    ) -> Iterator[Event]:
+    ) -> Generator[Event]:
         """Train the agent from where it is to the end, with an evaluation at every interval.
 
         `evaluated` is the step of the latest evaluation, if that is known: an agent that was saved before the

@@ -15,9 +15,9 @@ from engram.envs.make import Env, EnvLike, EnvSource
 from engram.envs.wrapper_state import States, frozen
 from engram.randomness import reset_seed
 from engram.training.environment import CheckedEnv
-from engram.training.events import Evaluation, Event, Step
+from engram.training.events import Evaluation, Event, Metrics, Step
 from engram.training.vector_evaluation import play_vector
-from engram.typing import Array, Longs
+from engram.typing import Array, Doubles, Longs
 
 VectorEnv = gymnasium.vector.VectorEnv[Any, Any, Any]
 
@@ -29,6 +29,20 @@ MOST_STEPS = 10_000  # of an evaluation's episode, where neither the user nor th
 def default_max_steps(env: str) -> int | None:
     """After how many steps commands cut off an evaluation's episode: none where the environment has a limit itself."""
     return None if has_time_limit(env) else MOST_STEPS
+
+
+class Starts:
+    """How the episodes of an evaluation began, and the discounted returns that followed."""
+
+    def __init__(self, episodes: int, discount: float) -> None:
+        self.observations: list[Any] = [None] * episodes
+        self.followed = np.zeros(episodes)
+        self._discount, self._worth = discount, np.ones(episodes)
+
+    def add(self, number: int, reward: float) -> None:
+        """A step of an episode was taken."""
+        self.followed[number] += self._worth[number] * reward
+        self._worth[number] *= self._discount
 
 
 class Predictor(Protocol):
@@ -55,6 +69,17 @@ def learned_states(agent: Predictor) -> States | None:
     return None if ask is None else ask()
 
 
+class Learning(Predictor, Protocol):
+    """What evaluation asks of an agent that is being trained."""
+
+    @property
+    def config(self) -> Any:
+        """Its settings, of which one is the discount."""
+
+    def measure(self, starts: Array, followed: Doubles) -> Metrics:
+        """Metrics of an evaluation whose episodes began so, and their discounted returns."""
+
+
 def play_episodes(
     agent: Predictor,
     envs: list[Env],
@@ -64,16 +89,17 @@ def play_episodes(
     deterministic: bool = True,
     epsilon: float = 0.0,
     max_steps: int | None = None,
+    starts: Starts | None = None,
 ) -> tuple[list[float], list[int]]:
     """Returns and lengths of the episodes, in order of their number.
 
     Each environment plays one episode after the other; all take their steps together, so that the agent sees
     a batch. Episode i always begins from the same seed, and with ε > 0 takes its random actions from it too, so the
     result does not depend on how many environments there are. An episode is cut off after `max_steps`. Wrappers that
-    keep statistics use those of the agent's training, and keep them.
+    keep statistics use those of the agent's training, and keep them. How episodes began is noted in `starts`, if given.
     """
     with frozen(envs, learned_states(agent)) as begin_episode:
-        return _play(agent, envs, episodes, seed, deterministic, epsilon, max_steps, begin_episode)
+        return _play(agent, envs, episodes, seed, deterministic, epsilon, max_steps, begin_episode, starts)
 
 
 def _play(
@@ -85,6 +111,7 @@ def _play(
     epsilon: float,
     max_steps: int | None,
     begin_episode: Callable[[int], None],
+    starts: Starts | None,
 ) -> tuple[list[float], list[int]]:
     returns, lengths = [0.0] * episodes, [0] * episodes
     checked = [CheckedEnv(env) for env in envs]
@@ -100,6 +127,8 @@ def _play(
             start = reset_seed(seed, "evaluation", begun)
             begin_episode(i)
             observations[i] = checked[i].reset(start)
+            if starts is not None:
+                starts.observations[begun] = observations[i]
             dice[i] = np.random.default_rng(start)
             begun += 1
 
@@ -118,6 +147,8 @@ def _play(
             lengths[number] += 1
             observations[i], reward, terminated, truncated, _ = checked[i].step(action, lengths[number])
             returns[number] += reward
+            if starts is not None:
+                starts.add(number, reward)
             if terminated or truncated or lengths[number] == max_steps:
                 del playing[i]
                 begin(i)
@@ -216,9 +247,27 @@ def evaluate_policy(
     return float(np.mean(returns)), float(np.std(returns))
 
 
+def examine(
+    agent: Learning,
+    envs: list[Env],
+    step: int,
+    episodes: int,
+    *,
+    epsilon: float = 0.0,
+    max_steps: int | None = None,
+) -> Evaluation:
+    """Evaluate an agent after so many steps of its training, and measure what explains the result."""
+    starts = Starts(episodes, float(agent.config.discount))
+    returns, lengths = play_episodes(
+        agent, envs, episodes, seed=agent.seed, epsilon=epsilon, max_steps=max_steps, starts=starts
+    )
+    metrics = agent.measure(np.stack(starts.observations), starts.followed)
+    return Evaluation(step, tuple(returns), tuple(lengths), metrics)
+
+
 def with_evaluations(
     events: Iterable[Event],
-    agent: Predictor,
+    agent: Learning,
     envs: list[Env],
     *,
     every: int,
@@ -236,10 +285,7 @@ def with_evaluations(
 
     def evaluate(step: int) -> Evaluation:
         with evaluating():
-            returns, lengths = play_episodes(
-                agent, envs, episodes, seed=agent.seed, epsilon=epsilon, max_steps=max_steps
-            )
-        return Evaluation(step, tuple(returns), tuple(lengths))
+            return examine(agent, envs, step, episodes, epsilon=epsilon, max_steps=max_steps)
 
     if first_at is not None:
         yield evaluate(first_at)

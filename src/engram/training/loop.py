@@ -20,7 +20,7 @@ from engram.errors import InvalidInputError, NotReproducibleError
 from engram.parts import Spaces
 from engram.randomness import reset_seed
 from engram.training.environment import LARGEST_REWARD, CheckedEnv
-from engram.training.events import EpisodeEnd, Event, Step
+from engram.training.events import EpisodeEnd, Event, Metrics, Step
 from engram.typing import Array, Longs
 
 
@@ -35,6 +35,9 @@ class Learner(Protocol):
 
     def observe(self, reward: float, observation: Array, terminated: bool, truncated: bool) -> None:
         """Learn of the reward and the observation that followed the action."""
+
+    def take_metrics(self, length: int) -> Metrics:
+        """What was measured of the episode of this length that has just ended."""
 
 
 COUNTERS = ("step", "game", "episode", "total", "length")
@@ -194,6 +197,8 @@ def play(
                     if after_game is not None:
                         after_game()
             observe(reward, seen, terminated or life_lost, truncated)
+            if heard and end is not None:
+                end = end._replace(metrics=agent.take_metrics(end.length))
         if heard:
             if end is not None:
                 yield end

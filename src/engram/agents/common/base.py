@@ -1,7 +1,7 @@
 """What all agents share: learning in an environment, predicting, saving and loading."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import wraps
 from pathlib import Path
@@ -12,10 +12,13 @@ import numpy as np
 
 from engram import checks
 from engram.agents.common.config import AgentConfig
+from engram.agents.common.metrics import metrics_of_memory, rounded
 from engram.agents.common.model_file import MALFORMED, Model, as_path, read_model, write_model
 from engram.agents.common.saved import check_part, load_part, part_in_pieces, part_state
 from engram.agents.common.settings import signature_of
+from engram.agents.common.tally import Tally
 from engram.envs import Env, EnvLike, EnvSource
+from engram.envs.faults import close
 from engram.envs.fingerprint import fingerprint
 from engram.envs.forms import say_once
 from engram.envs.masks import as_masks
@@ -29,11 +32,12 @@ from engram.exploration.greedy import greedy_by_hash
 from engram.parts import Spaces
 from engram.randomness import generator
 from engram.sources import is_ours, source_digest
-from engram.training.events import Event
+from engram.training.events import NO_METRICS, Event, Metrics, Step
+from engram.training.listening import CallbackLike, Listeners, as_list
 from engram.training.loop import LoopState, check_action, play, replay_game
-from engram.typing import Array, Floats, Longs
+from engram.typing import Array, Doubles, Floats, Longs
 
-OPTIONAL = ("encoder", "exploration", "wrappers")  # attributes whose state is saved where there is any
+OPTIONAL = ("encoder", "exploration", "wrappers", "tally")  # attributes whose state is saved where there is any
 AT_THE_DOOR = {"q_values", "distances"}  # methods of every agent that users hand observations to
 
 
@@ -90,6 +94,7 @@ class Agent(ABC):
         self.wrappers = GameStates(self.source.peek())
         self.spaces = Spaces(self.source.observation_shape, self.source.observation_dtype, self.source.actions)
         self.loop = LoopState(seed=self.seed)
+        self.tally = Tally()
         self.policy_rng = generator(self.seed, "policy")
         self._prediction_rng = generator(self.seed, "prediction")
         self.exploration: Exploration = config.chosen_exploration().build(
@@ -191,6 +196,9 @@ class Agent(ABC):
     def forget_episode(self) -> None:
         """Drop what was remembered of the unfinished episode."""
 
+    def settle_tally(self) -> None:
+        """Finish what `self.tally` is still to be told of learning steps; called before it is read."""
+
     def check_parts(self) -> None:
         """Raise InvalidInputError unless what is saved fits together, beyond what each part checks by itself."""
 
@@ -217,32 +225,44 @@ class Agent(ABC):
     def learn(
         self,
         total_timesteps: int,
+        callback: CallbackLike = None,
         *,
         progress_bar: bool = False,
-        callbacks: Sequence[Callable[[Event], object]] = (),
+        reset_num_timesteps: bool = False,
     ) -> Self:
-        """Take `total_timesteps` more steps of training. Every event is handed to every callback."""
+        """Take `total_timesteps` more steps of training, or fewer if a callback returns False.
+
+        `callback` is a function that gets every event, a `Callback`, one of Stable-Baselines3's, or a list of these.
+        """
         steps = checks.at_least("total_timesteps", total_timesteps, 1)
+        if checks.flag("reset_num_timesteps", reset_num_timesteps):
+            raise InvalidInputError(
+                "learn(n) always takes n more steps, so reset_num_timesteps must be False; to begin again from step 0, "
+                f"make a new agent: {self.label}(env, …)"
+            )
         if not progress_bar:
+            listeners = Listeners(self, callback, steps)
             if not self._learning.acquire(blocking=False):
                 raise InvalidInputError("the agent is learning in another thread; an agent learns in one at a time")
             try:
-                self._learn(steps, callbacks)
+                self._learn(steps, listeners)
             finally:
                 self._learning.release()
             return self
         from engram.training.progress import ProgressBar  # noqa: PLC0415 (rich draws from Python's generator on import)
 
         with ProgressBar(self, steps) as bar:
-            return self.learn(steps, callbacks=(bar, *callbacks))
+            return self.learn(steps, [bar, *as_list(callback)])
 
-    def _learn(self, steps: int, callbacks: Sequence[Callable[[Event], object]]) -> None:
+    def _learn(self, steps: int, listeners: Listeners) -> None:
         """Take steps, and note whether an environment of the user's can tell that it was stepped by someone else."""
-        events = self._events(steps, heard=bool(callbacks))
+        events = self._events(steps, heard=bool(listeners))
         before = fingerprint(self._env) if self.source.shared and self._env is not None else None
-        for event in events:
-            for callback in callbacks:
-                callback(event)
+        with listeners:
+            for event in events:
+                listeners(event)
+                if listeners.stopped and isinstance(event, Step):
+                    break
         if self.source.shared and self._env is not None:
             after = fingerprint(self._env)
             self._env_fingerprint = None if after == before else after  # unchanged by steps: it cannot tell
@@ -256,6 +276,9 @@ class Agent(ABC):
         """Learn as a generator of events, or of nothing if nobody listens."""
         steps = checks.at_least("total_timesteps", total_timesteps, 0)
         env = self._environment()
+        self.tally.listening = heard
+        if not heard:
+            self.tally.clear()
         self._env_fingerprint, self._env_moved = None, self.source.shared  # until `learn` knows better
         return play(
             self,
@@ -325,12 +348,59 @@ class Agent(ABC):
         found = [some[check_action(n, len(some), self.steps)] for n, some in zip(chosen, allowed, strict=True)]
         return np.array(found, np.int64)
 
+    @property
+    def num_timesteps(self) -> int:
+        """Steps of training taken so far, by the name that Stable-Baselines3 has for them."""
+        return self.loop.step
+
+    def get_env(self) -> Env:
+        """The environment that the agent learns in; one that was given by its id is made now, if it was not yet."""
+        if self._env is None:
+            self._env, self._env_moved = self.source.make(), True
+        return self._env
+
+    def set_env(self, env: EnvLike) -> None:
+        """Go on learning in another environment of the same kind; the unfinished game of this one is dropped."""
+        if not self._learning.acquire(blocking=False):
+            raise InvalidInputError("the agent is learning in another thread; set its environment before or after")
+        try:
+            source = EnvSource(env)
+            spaces = Spaces(source.observation_shape, source.observation_dtype, source.actions)
+            if spaces != self.spaces or source.first_action != self.source.first_action:
+                raise InvalidInputError(f"the agent has {self.spaces}, but the environment has {spaces}")
+            self.abandon_game()
+            if self._env is not None and not self.source.shared:
+                close(self._env)
+            self.source, self._env = source, None
+        finally:
+            self._learning.release()
+
+    def take_metrics(self, length: int) -> Metrics:
+        """What was measured of the episode of this length that has just ended, by name: see docs/metrics.md."""
+        if not self.tally.is_due(self.steps, length):
+            self.tally.start = None
+            return NO_METRICS
+        self.settle_tally()
+        epsilon = self.exploration.epsilon(self.steps)
+        return rounded(({} if epsilon is None else {"explore/epsilon": epsilon}) | self.tally.take())
+
+    def measure(self, starts: Array, followed: Doubles) -> Metrics:
+        """Metrics of an evaluation whose episodes began with these observations, and their discounted returns."""
+        best = self.q_values(starts).max(1).astype(np.float64)
+        metrics = {"start/value": float(best.mean()), "start/bias": float((best - followed).mean())}
+        if self.has_memory:
+            nearest = self.distances(starts).min(1).astype(np.float64)
+            metrics["start/distance"] = float(np.sqrt(nearest).mean())
+            metrics |= metrics_of_memory(self.memory)  # type: ignore[attr-defined]
+        return rounded(metrics)
+
     def abandon_game(self) -> None:
         """Drop the unfinished game and its episode; learning goes on with a new one."""
         with self.lock:
             self.loop.end_game()
             self.wrappers.begin_game()
             self.forget_episode()
+            self.tally.clear()
 
     def save(self, path: str | Path) -> None:
         """Write everything that the agent is, mid-episode included, to one safetensors file."""
@@ -406,6 +476,7 @@ class Agent(ABC):
     def _state(self, state_of: Callable[[Any], Any]) -> dict[str, Any]:
         names = ("loop", "policy_rng", *self.saved)
         with self.lock:
+            self.settle_tally()
             state = {name: state_of(getattr(self, name)) for name in names}
             optional = {name: deepcopy(part_state(getattr(self, name, None))) for name in OPTIONAL}
         return state | {name: content for name, content in optional.items() if content}
@@ -424,6 +495,7 @@ class Agent(ABC):
             raise InvalidInputError(f"the state is not that of a {self.name} agent ({error!r:.300})") from error
 
     def _load_state(self, state: dict[str, Any]) -> None:
+        self.tally.load_state_dict(state.get("tally", {}))
         for name in ("encoder", "exploration"):
             if part_state(getattr(self, name, None)):
                 load_part(getattr(self, name), deepcopy(state[name]))
