@@ -38,6 +38,7 @@ LAYERS = (
     ("agents",),
     ("runs",),
     ("lab",),
+    ("callbacks",),
     ("paper",),
     ("bench",),
     ("commands",),

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import tyro
+from tyro.conf import UseAppendAction
 
 from engram import checks
 from engram.agents import BUILT_IN, Agent, find_agent
 from engram.agents.common.config import part_settings
+from engram.callbacks.chosen_logs import LogName, make_logs
 from engram.commands.env_options import EnvOptions
 from engram.commands.failures import told_errors
 from engram.commands.part_options import PART_OPTIONS, GivenAgain, whole_command
@@ -30,6 +32,7 @@ class Watching:
     checkpoint_interval_seconds: float | None = None  # between checkpoints; by default 60, with a replay of frames 300
     checkpoint_interval_steps: int | None = None  # instead, a checkpoint after every so many steps
     progress: bool = True  # show how far it is
+    log: UseAppendAction[tuple[LogName, ...]] = ()  # also log for other programs: csv, tensorboard, wandb; repeatable
     start_over: bool = False  # begin with the first step; what the folder holds of the run is moved aside
 
     def cadence(self) -> Cadence | None:
@@ -142,12 +145,14 @@ def carry_out(run: Run, folder: RunFolder, options: Watching, console: Console) 
         finished = not options.start_over and folder.result is not None
         if not finished and run.evaluation_max_steps is not None:
             console.print(f"episodes of evaluations are cut off after {run.evaluation_max_steps:,} steps")
+        logs = make_logs(options.log, folder.path, run.id)
         record = partial(folder.record, run, agent, cadence=options.cadence(), start_over=options.start_over)
         if options.progress and not finished:
             with ProgressBar(agent, run.steps) as bar:
-                result = record((bar,), tell=console.print)
+                result = record([bar, *logs], tell=console.print)
         else:
-            result = record(tell=console.print)
+            result = record(logs, tell=console.print)
+    assert result is not None  # none of these callbacks ends a run
     if finished:
         console.print(f"{folder.path} is finished already")
     if result["score"] is None:
