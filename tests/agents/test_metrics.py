@@ -50,7 +50,7 @@ def test_reads_are_measured_as_the_memory_reads(
 
     monkeypatch.setattr(recall, "metrics_of_reads", spy)
     kind(ROOM, **{"seed": 1, **settings}).learn(2_000, lambda event: None)
-    assert len(seen) > 10
+    assert len(seen) > 8
     for memory, episode, found in seen:
         rows = range(0, len(episode.actions), -(-len(episode.actions) // STATES))
         assert len(rows) <= STATES
@@ -93,9 +93,9 @@ def test_writes_are_told_by_how_they_ended(strategy: str, merging: Any, expected
     assert found[-1]["memory/fill"] == 1 > found[0]["memory/fill"]
 
 
-def test_at_most_one_episode_in_a_hundred_steps_is_measured() -> None:
-    measured = [event for event in episodes(MFEC("CartPole-v1", capacity=20, seed=0), 1_500) if event.metrics]
-    assert len(measured) > 10
+def test_at_most_one_episode_in_two_hundred_steps_is_measured() -> None:
+    measured = [event for event in episodes(MFEC("CartPole-v1", capacity=20, seed=0), 2_000) if event.metrics]
+    assert len(measured) > 8
     assert all(one.step // INTERVAL_STEPS < two.step // INTERVAL_STEPS for one, two in pairwise(measured))
 
 
@@ -114,7 +114,7 @@ def test_the_start_is_valued_as_it_was_when_it_was_seen(
         return int(act(observation, step))
 
     monkeypatch.setattr(agent, "act", spy)
-    found = episodes(agent, 900)
+    found = episodes(agent, 1_800)
     told = [
         (event.metrics["values/start"], start) for event, start in zip(found, starts, strict=False) if event.metrics
     ]
@@ -131,7 +131,7 @@ def test_what_a_network_learns_is_told_and_eps_falls() -> None:
         assert all(metrics["learn/loss"] > 0 and metrics["learn/gradient"] > 0 for metrics in found[2:])
         epsilons = [metrics["explore/epsilon"] for metrics in found]
         assert epsilons == sorted(epsilons, reverse=True)
-        assert epsilons[0] > 0.8
+        assert epsilons[0] > 0.6
         assert epsilons[-1] == pytest.approx(5e-3)
 
 
@@ -168,8 +168,8 @@ def assert_equal(one: Any, two: Any) -> None:
 
 RUNS = [
     Run(MFEC, ROOM, MFEC.Config(capacity=20, strategy="dkm", seed=3), 700, 250, 2),
-    Run(NEC, "CartPole-v1", NEC.Config(capacity=20, **LEARNING), 420, 200, 2),
-    Run(D3QN, "CartPole-v1", D3QN.Config(**LEARNING), 420, 200, 2),
+    Run(NEC, "CartPole-v1", NEC.Config(capacity=20, **LEARNING), 650, 200, 2),
+    Run(D3QN, "CartPole-v1", D3QN.Config(**LEARNING), 650, 200, 2),
 ]
 
 
@@ -184,7 +184,7 @@ def test_an_interrupted_run_has_the_same_metrics(run: Run, tmp_path: Path) -> No
     for name in ("progress.jsonl", "model.safetensors", "result.json"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "parts" / name).read_bytes(), name
     lines = [json.loads(line) for line in (tmp_path / "whole" / "progress.jsonl").read_text().splitlines()]
-    assert sum("metrics" in line for line in lines) >= 5
+    assert sum("metrics" in line for line in lines) >= 4
     assert all("metrics" in line for line in lines if line["event"] == "evaluation")
 
 

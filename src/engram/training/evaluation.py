@@ -36,8 +36,8 @@ class Starts:
 
     def __init__(self, episodes: int, discount: float) -> None:
         self.observations: list[Any] = [None] * episodes
-        self.followed = np.zeros(episodes)
-        self._discount, self._worth = discount, np.ones(episodes)
+        self.followed = [0.0] * episodes
+        self._discount, self._worth = discount, [1.0] * episodes
 
     def add(self, number: int, reward: float) -> None:
         """A step of an episode was taken."""
@@ -261,7 +261,7 @@ def examine(
     returns, lengths = play_episodes(
         agent, envs, episodes, seed=agent.seed, epsilon=epsilon, max_steps=max_steps, starts=starts
     )
-    metrics = agent.measure(np.stack(starts.observations), starts.followed)
+    metrics = agent.measure(np.stack(starts.observations), np.array(starts.followed))
     return Evaluation(step, tuple(returns), tuple(lengths), metrics)
 
 

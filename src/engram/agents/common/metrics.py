@@ -12,7 +12,7 @@ from engram.memory import EpisodicMemory
 from engram.memory.strategies.decisions import OUTCOMES
 from engram.typing import Floats, Longs
 
-STATES = 16  # of an episode whose reads are measured, evenly apart
+STATES = 12  # of an episode whose reads are measured, evenly apart
 DIGITS = 6
 
 

@@ -10,7 +10,7 @@ from engram.errors import InvalidInputError
 from engram.networks.dense import NO_SUMS
 from engram.typing import Doubles
 
-INTERVAL_STEPS = 100  # in which at most one episode is measured: where episodes are short, that would take long
+INTERVAL_STEPS = 200  # in which at most one episode is measured: where episodes are short, that would take long
 SUMS = ("learning_steps", "loss", "gradient")
 
 
@@ -36,7 +36,7 @@ class Tally:
         return self._sums if self.listening else NO_SUMS
 
     def is_due(self, step: int, length: int) -> bool:
-        """Whether an episode of this length that ends with this step is measured: the first in every 100 steps."""
+        """Whether an episode of this length that ends with this step is measured: the first in every 200 steps."""
         return self.listening and step // INTERVAL_STEPS > (step - length) // INTERVAL_STEPS
 
     def take(self) -> dict[str, float]:
