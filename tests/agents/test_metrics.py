@@ -14,6 +14,7 @@ from engram.agents.common import recall
 from engram.agents.common.metrics import STATES, metrics_of_reads, rounded
 from engram.agents.common.tally import INTERVAL_STEPS, Tally
 from engram.errors import InvalidInputError
+from engram.memory.strategies import Strategy, discard
 from engram.runs.folder import Cadence, RunFolder
 from engram.runs.run import Run
 from engram.training.events import EpisodeEnd, Evaluation, Event
@@ -85,7 +86,7 @@ def test_writes_are_told_by_how_they_ended(strategy: str, merging: Any, expected
     merging = "single" if strategy == "lru" else merging
     agent = MFEC(ROOM, strategy=strategy, merging=merging, capacity=40, neighbours=3, seed=0)
     found = [event.metrics for event in episodes(agent, 3_000) if event.metrics]
-    names = ("new", "updated", "merged", "replaced", "discarded")
+    names = ("new", "updated", "merged", "replaced")
     assert {name for name in names if any(metrics[f"writes/{name}"] > 0 for metrics in found)} == expected
     assert all(sum(metrics[f"writes/{name}"] for name in names) == pytest.approx(1, abs=1e-5) for metrics in found)
     assert agent.memory.written[:, 0].tolist() == agent.memory.size.tolist() == [40] * 4
@@ -219,3 +220,24 @@ def test_numbers_are_rounded_and_finite() -> None:
 def test_a_tally_that_is_none_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError, match="what was measured of an episode is not valid"):
         Tally().load_state_dict(wrong)
+
+
+class Picky(Strategy):
+    """Keeps what it has."""
+
+    def when_full(self, write: Any, numbers: Any) -> Any:
+        return discard()
+
+
+def test_a_strategy_of_ones_own_is_told_of_in_the_same_way() -> None:
+    found = [event.metrics for event in episodes(MFEC(ROOM, strategy=Picky(), capacity=10, seed=0), 1_000)]
+    assert [metrics["writes/discarded"] > 0 for metrics in found if metrics][-1]
+    assert not any(metrics.get("writes/replaced") or metrics.get("writes/merged") for metrics in found)
+
+
+def test_an_encoder_that_has_not_settled_has_nothing_to_measure_yet() -> None:
+    found = [event.metrics for event in episodes(MFEC("CartPole-v1", encoder="scaled", capacity=50, seed=0), 3_000)]
+    measured = [metrics for metrics in found if metrics]
+    assert "reads/exact" not in measured[0]
+    assert "explore/epsilon" in measured[0]
+    assert "reads/distance" in measured[-1]

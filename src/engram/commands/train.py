@@ -19,7 +19,7 @@ from engram.commands.part_options import PART_OPTIONS, GivenAgain, whole_command
 from engram.commands.screen import Console, Text
 from engram.errors import InvalidInputError
 from engram.paper.presets import FAMILIES, Family, preset
-from engram.runs.folder import Cadence, RunFolder
+from engram.runs.folder import LOGS, Cadence, RunFolder
 from engram.runs.run import Run
 from engram.training.evaluation import default_max_steps
 from engram.training.progress import ProgressBar
@@ -32,7 +32,7 @@ class Watching:
     checkpoint_interval_seconds: float | None = None  # between checkpoints; by default 60, with a replay of frames 300
     checkpoint_interval_steps: int | None = None  # instead, a checkpoint after every so many steps
     progress: bool = True  # show how far it is
-    log: UseAppendAction[tuple[LogName, ...]] = ()  # also log for other programs: csv, tensorboard, wandb; repeatable
+    log: UseAppendAction[tuple[LogName, ...]] = ()  # log for other programs too, in the run's folder
     start_over: bool = False  # begin with the first step; what the folder holds of the run is moved aside
 
     def cadence(self) -> Cadence | None:
@@ -153,6 +153,8 @@ def carry_out(run: Run, folder: RunFolder, options: Watching, console: Console) 
         else:
             result = record(logs, tell=console.print)
     assert result is not None  # none of these callbacks ends a run
+    if logs:
+        console.print(f"logs for other programs are in {folder.path / LOGS}")
     if finished:
         console.print(f"{folder.path} is finished already")
     if result["score"] is None:

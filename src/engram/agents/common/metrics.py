@@ -76,6 +76,8 @@ def metrics_of_writes(memory: EpisodicMemory, before: Any) -> dict[str, float]:
     counts = (memory.written - before).sum(0)
     total = max(int(counts.sum()), 1)
     shares = {f"writes/{name}": count / total for name, count in zip(OUTCOMES, counts.tolist(), strict=True)}
+    if memory.strategy.is_built_in:
+        del shares["writes/discarded"]  # which none of ours does
     return shares | {"memory/fill": int(memory.size.sum()) / (memory.actions * memory.capacity)}
 
 
