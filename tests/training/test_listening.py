@@ -133,6 +133,20 @@ def test_a_run_is_finished_where_it_is_stopped_at_its_last_step(tmp_path: Path) 
     assert result["steps"] == 300
 
 
+def test_an_agent_in_the_midst_of_learning_is_left_to_it() -> None:
+    learned = agent()
+    for wrong in (lambda event: learned.learn(5), lambda event: learned.set_env("CartPole-v1")):
+        with pytest.raises(InvalidInputError, match="is learning in another thread, or in a call around this one"):
+            learned.learn(5, wrong)
+    assert learned.learn(5).steps == 7
+
+
+def test_an_environment_that_was_looked_at_is_put_back_where_it_was() -> None:
+    learned = agent().learn(30)
+    learned.get_env().reset()
+    assert_equal(learned.learn(30).state_dict(), agent().learn(60).state_dict())
+
+
 def test_steps_cannot_be_counted_anew() -> None:
     learned = agent().learn(30)
     with pytest.raises(InvalidInputError, match=r"always takes n more steps.*make a new agent: MFEC\(env, …\)"):

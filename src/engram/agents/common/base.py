@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import wraps
 from pathlib import Path
-from threading import RLock
+from threading import Lock, RLock
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -38,6 +38,7 @@ from engram.training.loop import LoopState, check_action, play, replay_game
 from engram.typing import Array, Doubles, Floats, Longs
 
 OPTIONAL = ("encoder", "exploration", "wrappers", "tally")  # attributes whose state is saved where there is any
+LEARNING = "the agent is learning in another thread, or in a call around this one"
 AT_THE_DOOR = {"q_values", "distances"}  # methods of every agent that users hand observations to
 
 
@@ -115,7 +116,7 @@ class Agent(ABC):
 
     def _make_locks(self) -> None:
         self.lock = RLock()  # held by whichever thread uses the parts of the agent, for one step or one prediction
-        self._learning = RLock()  # held by the thread that is in `learn`
+        self._learning = Lock()  # held while `learn` goes on
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy begins from: everything but the locks."""
@@ -243,7 +244,7 @@ class Agent(ABC):
         if not progress_bar:
             listeners = Listeners(self, callback, steps)
             if not self._learning.acquire(blocking=False):
-                raise InvalidInputError("the agent is learning in another thread; an agent learns in one at a time")
+                raise InvalidInputError(f"{LEARNING}; an agent learns in one at a time")
             try:
                 self._learn(steps, listeners)
             finally:
@@ -354,15 +355,19 @@ class Agent(ABC):
         return self.loop.step
 
     def get_env(self) -> Env:
-        """The environment that the agent learns in; one that was given by its id is made now, if it was not yet."""
+        """The environment that the agent learns in, made now if there was none yet.
+
+        Whoever has it may step it between two calls of `learn`: an unfinished game is replayed before the next.
+        """
         if self._env is None:
-            self._env, self._env_moved = self.source.make(), True
+            self._env = self.source.make()
+        self._env_moved, self._env_fingerprint = True, None
         return self._env
 
     def set_env(self, env: EnvLike) -> None:
         """Go on learning in another environment of the same kind; the unfinished game of this one is dropped."""
         if not self._learning.acquire(blocking=False):
-            raise InvalidInputError("the agent is learning in another thread; set its environment before or after")
+            raise InvalidInputError(f"{LEARNING}; set its environment before or after")
         try:
             source = EnvSource(env)
             spaces = Spaces(source.observation_shape, source.observation_dtype, source.actions)
@@ -388,9 +393,10 @@ class Agent(ABC):
         """Metrics of an evaluation whose episodes began with these observations, and their discounted returns."""
         best = self.q_values(starts).max(1).astype(np.float64)
         metrics = {"start/value": float(best.mean()), "start/bias": float((best - followed).mean())}
-        if self.has_memory:
+        if type(self).distances is not Agent.distances:
             nearest = self.distances(starts).min(1).astype(np.float64)
             metrics["start/distance"] = float(np.sqrt(nearest).mean())
+        if self.has_memory:
             metrics |= metrics_of_memory(self.memory)  # type: ignore[attr-defined]
         return rounded(metrics)
 
