@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from engram.agents.common.episode import Finished, as_array
+from engram.agents.common.episode import Finished
 from engram.compiling import compiled
 from engram.memory import EpisodicMemory
 from engram.memory.strategies.decisions import OUTCOMES
-from engram.typing import Floats, Longs
+from engram.typing import Doubles, Floats, Longs
 
 STATES = 12  # of an episode whose reads are measured, evenly apart
 DIGITS = 6
@@ -22,36 +22,29 @@ def rounded(metrics: Mapping[str, float]) -> dict[str, float]:
 
 
 @compiled
-def measure_reads(
-    values: Floats,  # [B, k] of the nearest entries, nearest first
+def add_reads(
+    values: Floats,  # [entries] of a table
+    slots: Longs,  # [B, k] of the nearest entries there, nearest first
     distances: Floats,  # [B, k], squared
-    found: Longs,  # [B], how many there are
     returns: Floats,  # [B], what followed
     delta: float,
     inverse: bool,
     exact_read: bool,
-) -> tuple[int, int, float, float, float]:
-    """Reads that found entries, those that hit one exactly; sums of distances, and of biases of these and of others."""
-    known, exact = 0, 0
-    distance, bias_exact, bias_near = 0.0, 0.0, 0.0
-    for row in range(len(found)):
-        if found[row] == 0:
-            continue
-        known += 1
-        distance += np.sqrt(np.float64(distances[row, 0]))
+    sums: Doubles,  # [5]: reads that found entries, exact hits among them, distances, biases of hits and of others
+) -> None:
+    """Add what was read of a batch of states to sums."""
+    for row in range(len(slots)):
         total, whole = 0.0, 0.0
-        for i in range(found[row]):
+        for i in range(slots.shape[1]):
             weight = 1 / (np.float64(distances[row, i]) + delta) if inverse else 1.0
-            total += weight * values[row, i]
+            total += weight * values[slots[row, i]]
             whole += weight
         hit = distances[row, 0] == 0
-        value = np.float64(values[row, 0]) if hit and exact_read else total / whole
-        if hit:
-            exact += 1
-            bias_exact += value - returns[row]
-        else:
-            bias_near += value - returns[row]
-    return known, exact, distance, bias_exact, bias_near
+        value = np.float64(values[slots[row, 0]]) if hit and exact_read else total / whole
+        sums[0] += 1
+        sums[1] += hit
+        sums[2] += np.sqrt(np.float64(distances[row, 0]))
+        sums[3 if hit else 4] += value - returns[row]
 
 
 def metrics_of_reads(memory: EpisodicMemory, episode: Finished) -> dict[str, float]:
@@ -59,13 +52,16 @@ def metrics_of_reads(memory: EpisodicMemory, episode: Finished) -> dict[str, flo
 
     A bias is the value that is read minus the return that followed.
     """
-    apart = -(-len(episode.actions) // STATES)
-    near = memory.look_up(episode.actions[::apart], episode.keys[::apart])
-    read = as_array(near.values), near.distances, near.found, np.ascontiguousarray(episode.returns[::apart])
-    known, exact, distance, bias_exact, bias_near = measure_reads(
-        *read, memory.delta, memory.kernel == "inverse", memory.exact_read
-    )
-    metrics = {"reads/exact": exact / len(near.found)}
+    rows = np.arange(0, len(episode.actions), -(-len(episode.actions) // STATES))
+    actions, sums = episode.actions[rows], np.zeros(5)
+    for action in sorted(set(actions.tolist())):
+        taken = rows[actions == action]
+        slots, distances = memory.find_neighbours(action, episode.keys[taken])
+        if slots.shape[1]:
+            read = memory.values(action), slots, distances, episode.returns[taken]
+            add_reads(*read, memory.delta, memory.kernel == "inverse", memory.exact_read, sums)
+    known, exact, distance, bias_exact, bias_near = sums.tolist()
+    metrics = {"reads/exact": exact / len(rows)}
     metrics |= {"reads/distance": distance / known} if known else {}
     metrics |= {"values/bias_exact": bias_exact / exact} if exact else {}
     return metrics | ({"values/bias_near": bias_near / (known - exact)} if known > exact else {})
