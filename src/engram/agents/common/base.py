@@ -376,7 +376,7 @@ class Agent(ABC):
             self.abandon_game()
             if self._env is not None and not self.source.shared:
                 close(self._env)
-            self.source, self._env = source, None
+            self.source, self._env, self.wrappers = source, None, GameStates(source.peek())
         finally:
             self._learning.release()
 
