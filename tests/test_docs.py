@@ -19,6 +19,7 @@ from engram.agents.common.config import FAMILIES, AgentConfig
 from engram.agents.d3qn import D3QNConfig
 from engram.agents.mfec import MFECConfig
 from engram.agents.nec import NECConfig
+from engram.callbacks.scalars import scalars_of
 from engram.commands.train import training_options
 from engram.errors import EngramError
 from engram.memory.strategies import STRATEGIES, Strategy, Write
@@ -32,7 +33,16 @@ DOCUMENTS = [
     *sorted(ROOT.glob("docs/*.md")),
     *sorted(ROOT.glob("results/*/README.md")),
 ]
-WITH_CODE = ["README.md", "docs/strategies.md", "docs/interface.md", "docs/studies.md", "docs/parts.md"]
+WITH_CODE = [
+    "README.md",
+    "docs/callbacks.md",
+    "docs/environments.md",
+    "docs/interface.md",
+    "docs/metrics.md",
+    "docs/parts.md",
+    "docs/strategies.md",
+    "docs/studies.md",
+]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 SOURCE = re.compile(r"\bsrc/engram/(?:[\w/.]*\w|[\w/]*/)?(?::[\w.]+\w)?")
@@ -197,6 +207,17 @@ def test_counts_of_faults_are_those_that_were_found() -> None:
 def test_every_folder_of_results_is_listed() -> None:
     folders = {path.name for path in (ROOT / "results").iterdir() if (path / "README.md").exists()}
     assert set(re.findall(r"^\| \[([\w-]+)\]", (ROOT / "results/README.md").read_text(), re.MULTILINE)) == folders
+
+
+def test_every_metric_is_explained() -> None:
+    explained = set(re.findall(r"`(\w+/\w+)`", (ROOT / "docs/metrics.md").read_text()))
+    chosen: list[tuple[str, dict[str, Any]]] = [(name, {"learning_start_steps": 50}) for name in ("nec", "d3qn")]
+    chosen += [("mfec", {"strategy": name, "capacity": 10}) for name in STRATEGIES.built_in]
+    for name, settings in chosen:
+        run = Run(find_agent(name), "engram/OpenRoom-v0", find_agent(name).Config(**settings), 300, 300, 1)
+        told = {metric for event in run.events(run.make_agent()) for metric in scalars_of(event)}
+        assert len(told) > 8
+        assert told - {"fill/2", "fill/3"} <= explained, f"{name}: {sorted(told - explained)} not explained"
 
 
 @pytest.mark.parametrize("settings", [MFECConfig(capacity=10), NECConfig(capacity=10), D3QNConfig()])

@@ -38,6 +38,7 @@ LAYERS = (
     ("training",),
     ("agents",),
     ("runs",),
+    ("callbacks",),
     ("lab",),
     ("paper",),
     ("bench",),

@@ -239,7 +239,7 @@ def test_rewards_are_clipped_for_learning_only(clip: float | None, expected: set
 
     agent = D3QN(Paying, seed=0, reward_clip=clip)
     totals: list[float] = []
-    agent.learn(200, callbacks=[lambda event: totals.append(getattr(event, "total", 0))])
+    agent.learn(200, [lambda event: totals.append(getattr(event, "total", 0))])
     rewards = agent.replay.state_dict()["entries"]["rewards"]
     assert set(rewards.tolist()) == expected
     assert max(totals) > 20
@@ -276,7 +276,7 @@ def test_the_replay_holds_what_happened() -> None:
 
     agent = D3QN(Recorded, seed=0).learn(300)
     batch = agent.replay.sample(np.random.default_rng(0), 3000)
-    drawn = {tuple(np.concatenate([np.ravel(value) for value in row]).tolist()) for row in zip(*batch, strict=True)}
+    drawn = {tuple(np.concatenate([np.ravel(value) for value in row]).tolist()) for row in zip(*batch[:6], strict=True)}
     assert drawn == {tuple(np.concatenate([np.ravel(value) for value in row]).tolist()) for row in steps}
     assert sum(row[5] for row in steps) > 10
 

@@ -33,7 +33,7 @@ def test_d3qn_learns_as_pytorch_does(env: str, options: dict[str, Any]) -> None:
     begun = ours.online.state_dict()
     theirs.online.load_state_dict(begun)
     theirs.renew_target()
-    rng = np.random.default_rng(1)
+    rng, sums = np.random.default_rng(1), (np.zeros(3), np.zeros(3))
     for step in range(30):
         batch = Batch(
             observations=rng.standard_normal((32, *agent.spaces.observation_shape)).astype(np.float32),
@@ -43,12 +43,18 @@ def test_d3qn_learns_as_pytorch_does(env: str, options: dict[str, Any]) -> None:
             terminated=rng.random(32) < 0.2,
             truncated=rng.random(32) < 0.2,
         )
-        for learner in (ours, theirs):
-            learner.learn(batch)
+        expected = D3QN.q_values(agent, batch.observations)[np.arange(32), batch.actions] - ours.targets(batch)
+        before = sums[0].copy()
+        for learner, each in zip((ours, theirs), sums, strict=True):
+            learner.learn(batch, each)
             if step == 15:
                 learner.renew_target()
+        huber = np.where(np.abs(expected) <= 1, expected**2 / 2, np.abs(expected) - 0.5).mean()
+        assert (sums[0] - before)[1] == pytest.approx(huber, rel=1e-4)
         np.testing.assert_allclose(ours(batch.observations), theirs(batch.observations), rtol=1e-3, atol=1e-5)
         np.testing.assert_allclose(ours.targets(batch), theirs.targets(batch), rtol=1e-3, atol=1e-5)
+    assert sums[0][0] == 30
+    np.testing.assert_allclose(*sums, rtol=1e-3)
     assert_same_weights(ours.online.state_dict(), theirs.online.state_dict(), moved=begun)
     assert_same_weights(ours.target.state_dict(), theirs.target.state_dict(), moved=begun)
     assert_same_weights(ours.optimiser.state_dict(), theirs.optimiser.state_dict())
@@ -68,14 +74,21 @@ def test_nec_learns_as_pytorch_does(learn_memory: bool, entries: int) -> None:
         stored = np.random.default_rng(7).standard_normal((40, 64)).astype(np.float32) * 0.1
         agent.memory.write(1, stored, stored[:, 0] * 10)
         agent.memory.write(0, stored[:entries] + 1, stored[:entries, 1])
+        agent.tally.listening = True
     for _ in range(20):
         batch = ReturnBatch(
             observations=rng.standard_normal((32, 4)).astype(np.float32),
             actions=rng.integers(2, size=32),
             returns=rng.standard_normal(32).astype(np.float32) * 5,
         )
+        read = ours.memory.read(ours.network(batch.observations))[np.arange(32), batch.actions]
+        counted = (batch.actions == 1) | (entries > 0)
+        loss, before = ((read - batch.returns)[counted] ** 2).mean(), ours.tally.sums.copy()
         for agent in (ours, theirs):
             agent.learn_batch(batch)
+        assert (ours.tally.sums - before)[1] == pytest.approx(loss, rel=1e-4)
+    assert ours.tally.sums[0] == 20
+    np.testing.assert_allclose(ours.tally.sums, theirs.tally.sums, rtol=1e-3)
     assert_same_weights(ours.network.state_dict(), theirs.network.state_dict(), moved=begun)
     assert_same_weights(ours.network.optimiser.state_dict(), theirs.network.optimiser.state_dict())
     for action in range(2):

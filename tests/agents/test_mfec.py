@@ -297,8 +297,10 @@ def test_bad_environments_are_refused() -> None:
         MFEC("CartPol-v1")
     with pytest.raises(InvalidInputError, match=r"action space Box.*Discrete"):
         MFEC("MountainCarContinuous-v0")
-    with pytest.raises(InvalidInputError, match=r"neither a vector nor an image.*FlattenObservation"):
-        MFEC("Taxi-v4" if "Taxi-v4" in gymnasium.registry else "Taxi-v3")
+    words = Corridor()
+    words.observation_space = gymnasium.spaces.Dict(a=gymnasium.spaces.Text(5))  # type: ignore[assignment]
+    with pytest.raises(InvalidInputError, match=r"'a': Text.* cannot be made into numbers.*FilterObservation"):
+        MFEC(words)
     with pytest.raises(InvalidInputError, match="env must be an environment id"):
         MFEC(3)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="must return a Gymnasium environment"):

@@ -68,7 +68,7 @@ def test_an_agent_learns_in_one_thread_at_a_time() -> None:
         inside.set()
         leave.wait(10)
 
-    learner = Thread(target=lambda: agent.learn(1, callbacks=[stay]))
+    learner = Thread(target=lambda: agent.learn(1, stay))
     learner.start()
     inside.wait(10)
     with pytest.raises(InvalidInputError, match="learning in another thread"):

@@ -72,7 +72,7 @@ def test_dct_is_the_low_frequencies_of_every_frame(shape: tuple[int, ...]) -> No
         ("scaled", (4, 84, 84), np.uint8, "takes vectors"),
         ("dct", (4,), np.float32, "takes images of bytes"),
         ("dct:size=90", (84, 84), np.uint8, "of 90 to"),
-        ("projection", (4,), np.float32, "takes images of bytes"),
+        ("projection", (4,), np.float32, "takes images, got"),
     ],
 )
 def test_what_an_encoder_cannot_take_is_refused(encoder: str, shape: Any, dtype: Any, message: str) -> None:

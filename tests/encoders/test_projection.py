@@ -1,5 +1,7 @@
 """The projection: the sums of a dense product, whatever was projected before and whatever stands beside it."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -37,6 +39,19 @@ def test_keys_are_those_of_the_dense_product(shape: tuple[int, ...], data: st.Da
     expected = dense(images, KEYS)
     for batch in batches:
         np.testing.assert_array_equal(project(images[batch]), expected[batch])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.bool_, np.int64])
+@pytest.mark.parametrize("shape", [(4, 6, 5), (3, 7)])
+def test_other_numbers_than_bytes_are_projected_by_the_same_weights(shape: tuple[int, ...], dtype: Any) -> None:
+    images = (np.random.default_rng(0).integers(0, 256, (9, *shape)) > 128).astype(dtype)
+    spaces = Spaces(shape, np.dtype(dtype), 2)
+    project = Projection(KEYS).build(spaces, np.random.default_rng(7))
+    bytes_like = Projection(KEYS).build(Spaces(shape, np.dtype(np.uint8), 2), np.random.default_rng(7))
+    keys = project(images)
+    assert keys.dtype == np.float32
+    np.testing.assert_allclose(keys, bytes_like((images * 255).astype(np.uint8)), rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(np.concatenate([project(image[None]) for image in images]), keys)
 
 
 def test_keys_of_a_real_game_alone_and_in_a_batch() -> None:

@@ -12,7 +12,8 @@ from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation
 from engram import D3QN, MFEC, NEC
 from engram.agents import Agent
 from engram.envs.atari import GAMES, OPTIONS, AtariGame
-from engram.envs.make import EnvSource, make_by_id, parse_id, resolved_options
+from engram.envs.make import EnvSource, make_by_id, resolved_options
+from engram.envs.names import parse_id
 from engram.errors import InvalidInputError
 from engram.training.evaluation import play_episodes
 from engram.training.events import EpisodeEnd

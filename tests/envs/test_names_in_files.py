@@ -2,7 +2,7 @@
 
 import pytest
 
-from engram.envs.make import imports_nothing
+from engram.envs.names import imports_nothing
 
 
 @pytest.mark.parametrize(

@@ -110,13 +110,21 @@ def carry_out(words: list[str]) -> None:
 
 
 def digests_of_runs(folder: Path) -> dict[str, str]:
-    """Of every finished run in a study's folder, by id: its config, its log and its result."""
+    """Of every finished run in a study's folder, by id: its log without metrics, which came later, and its result."""
     found = {}
     for result in sorted(folder.glob("*/result.json")):
         run = result.parent
-        content = (run / "progress.jsonl").read_bytes() + result.read_bytes()
+        content = without_metrics((run / "progress.jsonl").read_bytes()) + result.read_bytes()
         found[run.name] = hashlib.sha256(content).hexdigest()[:16]
     return found
+
+
+def without_metrics(log: bytes) -> bytes:
+    """The lines of a log as they were before there were metrics."""
+    entries = [json.loads(line) for line in log.splitlines()]
+    for entry in entries:
+        entry.pop("metrics", None)
+    return b"".join(json.dumps(entry).encode() + b"\n" for entry in entries)
 
 
 def machine() -> dict[str, str]:

@@ -10,10 +10,11 @@ import pytest
 from engram import D3QN, NEC, Network, load
 from engram.devices import torch
 from engram.errors import InvalidInputError
-from engram.networks import make_module
+from engram.networks import NETWORKS, default_network, make_module
 from engram.networks.convolutional import Convolutional
 from engram.networks.dense import Dense, backward, take_step
 from engram.networks.mlp import MLP
+from engram.networks.small_convolutional import SmallConvolutional
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,19 @@ def test_networks_that_cannot_be_used_are_refused() -> None:
         else:
             with pytest.raises(InvalidInputError, match="of 34 pixels or more a side"):
                 make_module(Convolutional(), (4, side, side), 8, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    "shape", [(3, 7, 7), (4, 10, 10), (10, 10), (1, 1, 1), (2, 33, 40), (7, 5), (50, 36), (4, 84, 84)]
+)
+def test_every_image_gets_a_network_that_fits(shape: tuple[int, ...]) -> None:
+    network = default_network(shape)
+    assert network.name == ("convolutional" if min(shape[-2:]) >= 34 else "small-convolutional")
+    module = make_module(network, shape, 8, np.random.default_rng(0))
+    assert len(list(module.parameters())) == 8  # four layers, as D3QN's files expect
+    assert NETWORKS.find(network.name).widths(shape, 8) is None
+    with pytest.raises(InvalidInputError, match=r'"small-convolutional" takes images.* "mlp"'):
+        make_module(SmallConvolutional(), (4,), 8, np.random.default_rng(0))
 
 
 def test_dropout_is_switched_off() -> None:

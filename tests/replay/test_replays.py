@@ -75,7 +75,7 @@ def play(
 
 def assert_equal_rows(found: Any, expected: list[tuple[Any, ...]]) -> None:
     assert len(found[0]) == len(expected)
-    for column, values in zip(found, zip(*expected, strict=True), strict=True):
+    for column, values in zip(found[:6], zip(*expected, strict=True), strict=True):
         np.testing.assert_array_equal(column, np.array(values))
 
 
@@ -103,7 +103,7 @@ def test_the_last_transitions_are_sampled_as_they_were_added(capacity: int, epis
         batch = replay.sample(All(), 0)
         assert_equal_rows(batch, expected[-capacity:])
         dtypes = [np.float32, np.int64, np.float32, np.float32, np.bool_, np.bool_]
-        assert [column.dtype for column in batch] == dtypes
+        assert [column.dtype for column in batch[:6]] == dtypes
         replay.check_valid()
 
 
@@ -238,7 +238,7 @@ def test_batches_are_copies() -> None:
     replay = world.make(TransitionReplay, 5)
     play(replay, world, 5, "terminated")
     batch: Batch = replay.sample(All(), 0)
-    for column in batch:
+    for column in batch[:6]:
         column[...] = 0
     assert replay.sample(All(), 0).observations.all()
 

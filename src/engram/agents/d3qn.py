@@ -129,6 +129,8 @@ class D3QN(Agent):
         self.front.update(observation)
         if not self.replay.in_episode:
             self.replay.begin(observation)
+            if self.tally.listening:
+                self.tally.start = float(self._values(observation[None]).max())
         self._action = self.choose(step, self._view.at(observation))
         return self._action
 
@@ -137,7 +139,9 @@ class D3QN(Agent):
         config, step = self.config, self.steps
         if config.reward_clip is not None:
             reward = min(max(reward, -config.reward_clip), config.reward_clip)
-        self.replay.add(self._action, reward, observation, terminated=terminated, truncated=truncated)
+        allowed = self.loop.allowed
+        mask = None if allowed is None else np.isin(np.arange(self.spaces.actions), allowed)
+        self.replay.add(self._action, reward, observation, terminated=terminated, truncated=truncated, mask=mask)
         due = step >= config.learning_start_steps and step % config.learning_interval_steps == 0
         if due and self.front.settled:
             self.learn_batch(self.replay.sample(self.replay_rng, config.batch_size))
@@ -150,7 +154,22 @@ class D3QN(Agent):
         The paper takes its learning rate and ε from Mnih et al. (2015), where gradients are summed; with their mean,
         ε would stand against gradients 32 times smaller, and hardly anything would be learned.
         """
-        self.learner.learn(batch)
+        possible = batch if batch.masks is None else self._with_targets(batch, batch.masks)
+        self.learner.learn(possible, self.tally.sums)
+
+    def _with_targets(self, batch: Batch, masks: Array) -> Batch:
+        """The batch with its targets as rewards that nothing follows, the actions in them being possible ones."""
+        following, ended = batch.next_observations, self.learner.settings.ended(batch)
+        values = self.learner.target_values(following)
+        choosing = self.learner(following) if self.config.double else values
+        chosen = np.where(masks, choosing, -np.inf).argmax(axis=1)
+        after = np.where(ended, np.float32(0), values[np.arange(len(values)), chosen])
+        rewards = (batch.rewards + np.float32(self.config.discount) * after).astype(np.float32)
+        return batch._replace(rewards=rewards, terminated=np.ones_like(batch.terminated), masks=None)
+
+    def settle_tally(self) -> None:
+        """Wait for the last learning step, of which a GPU tells later."""
+        self.learner.tell()
 
     def q_values(self, observations: Array) -> Floats:
         """Q of every action for a batch of observations; 0 before the encoder in front has settled."""

@@ -16,7 +16,7 @@ from engram.encoders.identity import Identity
 from engram.encoders.projection import LARGEST_SIZE, Projection
 from engram.envs import EnvLike
 from engram.exploration.epsilon_greedy import EpsilonGreedy
-from engram.exploration.greedy import greedy
+from engram.exploration.greedy import greedy, uniform
 from engram.hashing import state_of
 from engram.memory import EpisodicMemory
 from engram.memory.batch import check_merging
@@ -113,10 +113,11 @@ class MFEC(Agent):
         exploration, rng = cast(EpsilonGreedy, self.exploration), self.policy_rng
         explores = exploration.explores(step, rng)
         action = desk.act(observation, episode.row, not explores)
+        allowed = self.loop.allowed
         if explores:
-            action = int(rng.integers(self.spaces.actions))
-        elif action < 0:
-            action = greedy(desk.q, rng, self.config.ties)
+            action = uniform(self.spaces.actions, rng, allowed)
+        elif action < 0 or allowed is not None:
+            action = greedy(desk.q, rng, self.config.ties, allowed)
         episode.noted(action)
         return action
 
@@ -131,7 +132,8 @@ class MFEC(Agent):
         """Keep the reward; at the end of the episode, write what it taught."""
         self.unfinished.rewards.append(reward)
         if terminated or truncated:
-            self.recall.finish(discounted_returns(self.unfinished.rewards, self.config.discount))
+            returns = discounted_returns(self.unfinished.rewards, self.config.discount)
+            self.recall.finish(returns, self.tally, self.steps)
 
     def q_values(self, observations: Array) -> Floats:
         """Q of every action for a batch of observations; touches nothing."""

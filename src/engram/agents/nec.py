@@ -18,7 +18,7 @@ from engram.checks import MOST_STEPS
 from engram.envs import EnvLike
 from engram.errors import InvalidInputError
 from engram.exploration.epsilon_greedy import EpsilonGreedy
-from engram.exploration.greedy import greedy
+from engram.exploration.greedy import greedy, uniform
 from engram.hashing import state_of
 from engram.memory import EpisodicMemory
 from engram.memory.quick import UNUSABLE, Desk
@@ -178,11 +178,15 @@ class NEC(Agent):
         action = desk.act(observation, episode.row, True)
         if action == UNUSABLE:
             self.network(np.asarray(observation)[None])  # says what is wrong with the network
-        best = float(desk.q.max() if action < 0 else desk.q[action])
+        allowed = self.loop.allowed
+        if allowed is not None:
+            best = float(desk.q[allowed].max())
+        else:
+            best = float(desk.q.max() if action < 0 else desk.q[action])
         if exploration.explores(step, rng):
-            action = int(rng.integers(self.spaces.actions))
-        elif action < 0:
-            action = greedy(desk.q, rng, self.config.ties)
+            action = uniform(self.spaces.actions, rng, allowed)
+        elif action < 0 or allowed is not None:
+            action = greedy(desk.q, rng, self.config.ties, allowed)
         episode.noted(action)
         episode.best.append(best)
         self.replay.add(observation, action)
@@ -191,7 +195,7 @@ class NEC(Agent):
     def _act_plainly(self, observation: Array, step: int) -> int:
         """The same step by step, which parts of any kind can take."""
         keys = self.recall.see(observation)  # [1, key_size]
-        view = self.recall.view.at(keys)
+        view = self.recall.view.at(keys).only(self.loop.allowed)
         best = float(view.q_values().max())
         action = self.choose(step, view)
         self.unfinished.add(keys[0], state_of(observation), action)
@@ -206,7 +210,8 @@ class NEC(Agent):
         if terminated or truncated:
             rewards, best = np.array(unfinished.rewards), np.array(unfinished.best)
             returns = n_step_returns(rewards, best, config.return_steps, config.discount)
-            self.recall.finish(returns)
+            self.tally.start = float(best[0]) if self.tally.listening else None
+            self.recall.finish(returns, self.tally, self.steps)
             self.replay.finish(returns)
         due = self.steps % config.learning_interval_steps == 0 and self.steps >= config.learning_start_steps
         if due and len(self.replay) >= config.batch_size and self.network.settled:
@@ -214,7 +219,11 @@ class NEC(Agent):
 
     def learn_batch(self, batch: ReturnBatch) -> None:
         """One step of RMSprop on the mean of (Q(s, a) − R)² over a batch of remembered states."""
-        self.network.learn(batch, self.memory)
+        self.network.learn(batch, self.memory, self.tally.sums)
+
+    def settle_tally(self) -> None:
+        """Wait for the last learning step, of which a GPU tells later."""
+        self.network.tell()
 
     def q_values(self, observations: Array) -> Floats:
         """Q of every action for a batch of observations; touches nothing."""

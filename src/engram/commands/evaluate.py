@@ -21,7 +21,7 @@ GROUPS: Groups = {
     "what is played": ("episodes", "seed", "max_steps", "show"),
     "as a film": ("video", "explain"),
     "what the agent was made with that is not Engram's own": (
-        *("env", "agent", "strategy", "encoder", "network", "exploration"),
+        *("env", "env_kwargs", "wrapper", "agent", "strategy", "encoder", "network", "exploration"),
     ),
 }
 
@@ -58,7 +58,7 @@ def evaluate(words: Sequence[str], console: Console) -> None:
         video = import_module("engram.lab.pages.video")  # needs an extra
         video.check_name(target)
     agent = options.load_agent()
-    env = options.env or str(agent.describe()["env"])
+    env = options.given().get("env") or str(agent.describe()["env"])
     limit = default_max_steps(env) if options.max_steps is None else options.max_steps
     returns, lengths = evaluate_policy(
         agent, env, options.episodes, seed=options.seed, max_steps=limit, return_episode_rewards=True

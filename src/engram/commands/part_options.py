@@ -8,6 +8,7 @@ from typing import Any
 
 from tyro.conf import Positional
 
+from engram.commands.env_options import EnvOptions, recorded_env
 from engram.errors import EngramError
 from engram.runs.folder import RunFolder
 
@@ -49,17 +50,21 @@ PART_OPTIONS: dict[str, type] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class GivenAgain(StrategyOption, NetworkOption, EncoderOption, ExplorationOption):
+class GivenAgain(StrategyOption, NetworkOption, EncoderOption, ExplorationOption, EnvOptions):
     """What a finished or interrupted run was made with that is not Engram's own: a file never imports it."""
 
     run: Positional[Path]  # the run's folder, or a model file
     agent: str | None = None  # an agent of your own, as module:Class
-    env: str | None = None  # id of the environment
+    env: str | None = None  # the environment, if it is not the run's or cannot be made from its id alone
 
     def given(self) -> dict[str, Any]:
         """What was given, by option."""
-        names = [field.name for field in fields(GivenAgain) if field.name != "run"]
-        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        names = [field.name for field in fields(GivenAgain) if field.name not in ("run", "env_kwargs", "wrapper")]
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        if self.env_kwargs or self.wrapper:
+            base = recorded_env(self.run, wrapped=not self.wrapper) if self.env is None else self.env
+            given["env"] = self.whole_env(base)
+        return given
 
 
 @contextmanager

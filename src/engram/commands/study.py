@@ -9,6 +9,7 @@ from pathlib import Path
 from tyro.conf import Positional
 
 from engram import checks
+from engram.commands.env_options import EnvOptions
 from engram.commands.options import Groups, parse
 from engram.commands.screen import Console
 from engram.errors import InvalidInputError
@@ -26,13 +27,13 @@ from engram.training.evaluation import default_max_steps
 GROUPS: Groups = {
     "how much of it": ("quick", "seeds", "sizes", "strategies", "agents", "games"),
     "where": ("out", "jobs", "ray", "reuse", "start_over"),
-    "how each run is": ("steps", "encoder", "network", "exploration", "device"),
+    "how each run is": ("env_kwargs", "wrapper", "steps", "encoder", "network", "exploration", "device"),
     "how it is evaluated": ("evaluation_interval_steps", "evaluation_episodes", "evaluation_max_steps"),
 }
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(EnvOptions):
     """Carry out every run of a study that has no result yet, and show the table as it fills in.
 
     Agents and parts of your own are given as module:Class[:option=value,…], the module being a file of the current
@@ -46,6 +47,7 @@ class Options:
     strategies: tuple[str, ...] = ()  # instead of the study's
     agents: tuple[str, ...] = ()  # only these; one of your own gets grids like those of the study's agents
     games: tuple[str, ...] = ()  # only these environments, such as pong, ms_pacman
+    env: tuple[str, ...] = ()  # other environments, each with the grids of the study's first one
     encoder: str | None = None  # from observations to keys, instead of each agent's usual one
     network: str | None = None  # from encoded observations to features; all agents must have one (--agents nec d3qn)
     exploration: str | None = None  # which action to take while learning, instead of each agent's usual one
@@ -118,7 +120,15 @@ def choose(study: Study, options: Options) -> Study:
         evaluation_episodes=options.evaluation_episodes,
         evaluation_max_steps=options.evaluation_max_steps,
     )
-    return replace(chosen, grids=tuple(with_limit(grid) for grid in chosen.grids))
+    grids = in_environments(chosen, options.env) if options.env else chosen.grids
+    whole = [replace(grid, env=options.whole_env(grid.env)) for grid in grids]
+    return replace(chosen, grids=tuple(with_limit(grid) for grid in whole))
+
+
+def in_environments(study: Study, envs: Sequence[str]) -> tuple[Grid, ...]:
+    """The grids of the study's first environment, in each of these instead."""
+    first = study.envs[0]
+    return tuple(replace(grid, env=env) for env in envs for grid in study.grids if grid.env == first)
 
 
 def with_limit(grid: Grid) -> Grid:

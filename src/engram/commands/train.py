@@ -6,23 +6,27 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+from tyro.conf import UseAppendAction
+
 from engram import checks
 from engram.agents import BUILT_IN, Agent, find_agent
 from engram.agents.common.config import FAMILIES, EnvFamily, part_settings
+from engram.callbacks.chosen_logs import LogName, make_logs
+from engram.commands.env_options import EnvOptions
 from engram.commands.failures import told_errors
 from engram.commands.options import Groups, parse
 from engram.commands.part_options import PART_OPTIONS, GivenAgain, whole_command
 from engram.commands.screen import Console, Text, new_console
 from engram.errors import InvalidInputError
 from engram.runs.advice import advice
-from engram.runs.folder import Cadence, RunFolder
+from engram.runs.folder import LOGS, Cadence, RunFolder
 from engram.runs.run import Run
 from engram.training.compilation import CompileNotice
 from engram.training.evaluation import default_max_steps
 from engram.training.progress import ProgressBar
 
 GROUPS: Groups = {
-    "what is trained": ("env", "steps", "strategy", "capacity", "seed", "preset", "out"),
+    "what is trained": ("env", "env_kwargs", "wrapper", "steps", "strategy", "capacity", "seed", "preset", "out"),
     "how it learns": (
         *("neighbours", "encoder", "network", "discount", "learning_rate", "batch_size", "replay_size"),
         *("learning_start_steps", "exploration", "epsilon_initial", "epsilon_final"),
@@ -30,13 +34,13 @@ GROUPS: Groups = {
     ),
     "how it is evaluated": ("evaluation_interval_steps", "evaluation_episodes", "evaluation_max_steps"),
     "what is seen and kept of it": (
-        *("progress", "checkpoint_interval_seconds", "checkpoint_interval_steps", "start_over"),
+        *("progress", "log", "checkpoint_interval_seconds", "checkpoint_interval_steps", "start_over"),
     ),
 }
 RESUME_GROUPS: Groups = {
     "what is seen and kept of it": GROUPS["what is seen and kept of it"],
     "what the run was made with that is not Engram's own": (
-        *("env", "agent", "strategy", "encoder", "network", "exploration"),
+        *("env", "env_kwargs", "wrapper", "agent", "strategy", "encoder", "network", "exploration"),
     ),
 }
 
@@ -48,6 +52,7 @@ class Watching:
     checkpoint_interval_seconds: float | None = None  # between checkpoints; by default 60, with a replay of frames 300
     checkpoint_interval_steps: int | None = None  # instead, a checkpoint after every so many steps
     progress: bool = True  # do not show how far it is
+    log: UseAppendAction[tuple[LogName, ...]] = ()  # log for other programs too, in the run's folder
     start_over: bool = False  # begin with the first step; what the folder holds of the run is moved aside
 
     def cadence(self) -> Cadence | None:
@@ -60,12 +65,12 @@ class Watching:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Training(Watching):
+class Training(Watching, EnvOptions):
     """What is trained, for how long, and where it is written down."""
 
     agent: ClassVar[type[Agent]]
 
-    env: str = "CartPole-v1"  # id of a Gymnasium environment, e.g. Acrobot-v1, engram/OpenRoom-v0
+    env: str = "CartPole-v1"  # id of a Gymnasium environment, e.g. Acrobot-v1, pong, my_module:MyEnv-v0
     steps: int = 15_000  # steps of training
     out: Path | None = None  # the run's folder; by default runs/ and the run's id
     preset: EnvFamily = "classic"  # the paper's settings for this family of environments; other options override them
@@ -75,15 +80,15 @@ class Training(Watching):
 
     def run(self) -> Run:
         """The run that these options describe."""
-        config = self.agent.Config
+        config, env = self.agent.Config, self.whole_env(self.env)
         return Run(
             self.agent,
-            self.env,
+            env,
             config(**{each.name: getattr(self, each.name) for each in fields(config)}),
             self.steps,
             self.evaluation_interval_steps,
             self.evaluation_episodes,
-            evaluation_max_steps=self.evaluation_max_steps or default_max_steps(self.env),
+            evaluation_max_steps=self.evaluation_max_steps or default_max_steps(env),
         )
 
 
@@ -155,13 +160,17 @@ def carry_out(run: Run, folder: RunFolder, options: Watching, console: Console) 
         finished = not options.start_over and folder.result is not None
         if not finished and run.evaluation_max_steps is not None:
             console.print(f"episodes of evaluations are cut off after {run.evaluation_max_steps:,} steps")
+        logs = make_logs(options.log, folder.path, run.id)
         record = partial(folder.record, run, agent, cadence=options.cadence(), start_over=options.start_over)
         if options.progress and not finished:
             with ProgressBar(agent, run.steps) as bar:
-                result = record((bar,), tell=console.print)
+                result = record([bar, *logs], tell=console.print)
         else:
             with CompileNotice(new_console(stderr=True).print, memory=getattr(agent, "memory", None)):
-                result = record(tell=console.print)
+                result = record(logs, tell=console.print)
+    assert result is not None  # none of these callbacks ends a run
+    if logs:
+        console.print(f"logs for other programs are in {folder.path / LOGS}")
     if finished:
         console.print(f"{folder.path} is finished already")
     if result["score"] is None:

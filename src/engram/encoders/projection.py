@@ -6,7 +6,7 @@ pixel's weights is added. Of an Atari game a few hundred pixels change from one 
 """
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 
@@ -87,7 +87,7 @@ def project(stacks: Array, weights: Array, seen: Array, sums: Array, out: Floats
 
 @dataclass
 class Projection(Encoder):
-    """Byte images to keys of `size` numbers, scaled so that distances are those between images in [0, 1].
+    """Images to keys of `size` numbers, which keep distances; bytes are scaled to [0, 1], other numbers are not.
 
     It remembers the frames that it last saw in each row of a batch, which makes it faster and changes nothing in what
     comes out. A longer batch is encoded in pieces.
@@ -96,6 +96,7 @@ class Projection(Encoder):
     size: int = 128  # numbers in a key
 
     name = "projection"
+    _bytes = True  # whether images are of bytes; set by `build`
 
     def __post_init__(self) -> None:
         self.size = checks.at_least("size", self.size, 1, LARGEST_SIZE)
@@ -103,12 +104,13 @@ class Projection(Encoder):
     def build(self, spaces: Spaces, generator: np.random.Generator) -> Self:
         """An encoder for images of this shape, with weights drawn by the generator."""
         shape = spaces.observation_shape
-        if len(shape) not in (2, 3) or spaces.observation_dtype != np.uint8:
+        if len(shape) not in (2, 3):
             raise InvalidInputError(
-                f'encoder "projection" takes images of bytes, got shape {shape} of {spaces.observation_dtype}; vectors '
+                f'encoder "projection" takes images, got shape {shape} of {spaces.observation_dtype}; vectors '
                 'are their own keys: encoder="identity"'
             )
         built = type(self)(self.size)
+        built._bytes = spaces.observation_dtype == np.uint8
         built.key_size = self.size
         built._draw(shape, generator)
         return built
@@ -127,17 +129,32 @@ class Projection(Encoder):
         by_place = weights.reshape(self._frames, self._pixels, self.size).transpose(1, 0, 2)
         padded = np.pad(by_place, ((0, self._padding), (0, 0), (0, 0)))
         self._weights = np.ascontiguousarray(padded).reshape(-1, self._frames * self.size)  # [pixels, frames · keys]
+        if not self._bytes:
+            self._places = self._weights.reshape(-1, self._frames, self.size).transpose(1, 0, 2).astype(np.float64)
         self._scale = 1 / (255 * SCALE * np.sqrt(self.size))
         self._seen = np.zeros((0, self._frames, self._pixels + self._padding), np.uint8)
         self._sums = np.zeros((0, self._frames, self._frames * self.size), np.int64)
 
     def __call__(self, observations: Array) -> Floats:
-        """[B, …] bytes → [B, key_size]."""
+        """[B, …] → [B, key_size]."""
         count = len(observations)
         keys = np.empty((count, self.size), np.float32)
+        if not self._bytes:
+            for row, observation in enumerate(
+                observations
+            ):  # one by one: the rounding of a product depends on its shape
+                keys[row] = self._project_numbers(observation)
+            return keys
         for begin in range(0, count, MOST_REMEMBERED):
             self._project(observations[begin : begin + MOST_REMEMBERED], keys[begin : begin + MOST_REMEMBERED])
         return keys
+
+    def _project_numbers(self, observation: Array) -> Floats:
+        """The key of an image of other numbers than bytes, which are taken as they are."""
+        frames = np.zeros((self._frames, self._pixels + self._padding))
+        frames[:, : self._pixels] = observation.reshape(self._frames, self._pixels)
+        products = [frame @ self._places[place] for place, frame in enumerate(frames)]
+        return cast(Floats, (np.sum(products, axis=0) * (255 * self._scale)).astype(np.float32))
 
     def _project(self, observations: Array, keys: Floats) -> None:
         """Keys of as many observations as there are rows to remember."""

@@ -1,33 +1,38 @@
-"""Environments from an id, a Gymnasium environment, or a function that makes one."""
+"""Environments from a name, a Gymnasium environment, or a function that makes one."""
 
-import json
-import re
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from math import isfinite
 from typing import Any
 
 import gymnasium
-import numpy as np
+from gymnasium import wrappers
+from gymnasium.envs.registration import load_env_creator
 
 from engram import checks
 from engram.envs.atari import NEEDS_ALE, OPTIONS, AtariGame, has_ale, is_game, may_be_game
 from engram.envs.faults import is_wish_to_stop, said_by
+from engram.envs.forms import form_of
+from engram.envs.limits import is_limited
+from engram.envs.modules import import_own
+from engram.envs.names import Named, compose, imports_nothing, parse, parse_id
+from engram.envs.wrapping import wrap, wrappers_of
 from engram.errors import EngramError, FaultyEnvironmentError, InvalidInputError, MissingExtraError
 
 Env = gymnasium.Env[Any, Any]
 EnvLike = str | Env | Callable[[], Env]
-OURS = "engram/"  # ids of environments that check each of their options
 
 
 class EnvSource:
     """Makes environments from what the user passed, and knows their spaces.
 
     Attributes:
-        name: The id from which files can make the environment again; None if there is none.
+        name: The string from which files can make the environment again; None if there is none.
         shared: Whether the user passed one environment, of which no second can be made.
-        observation_shape: The shape of one observation.
-        observation_dtype: The dtype of one observation.
+        limited: Whether episodes are known to end after a number of steps.
+        form: How observations become the arrays that agents see.
+        observation_shape: The shape of one such array.
+        observation_dtype: The dtype of one such array.
         actions: The number of actions.
         first_action: The environment's number for action 0; the others follow it.
     """
@@ -37,7 +42,14 @@ class EnvSource:
         self.shared = isinstance(env, gymnasium.Env)
         self._ready: Env | None = self._new()
         self.name = env if isinstance(env, str) else registered_name(self._ready)
+        self.limited = is_limited(self._ready)
         self._read_spaces(self._ready)
+
+    def peek(self) -> Env:
+        """The environment that `make` returns next, to be looked at only."""
+        if self._ready is None:
+            self._ready = self._new()
+        return self._ready
 
     def make(self) -> Env:
         """A new environment, or the one that the user passed."""
@@ -53,6 +65,11 @@ class EnvSource:
             return self._env
         if isinstance(self._env, str):
             return make_by_id(self._env)
+        if isinstance(self._env, gymnasium.vector.VectorEnv):
+            raise InvalidInputError(
+                "an agent learns in one environment at a time, got a vector environment; pass an id, one environment "
+                "or a function that makes one (predict and evaluate_policy take vector environments)"
+            )
         if callable(self._env):
             env = self._env()
             if isinstance(env, gymnasium.Env):
@@ -63,86 +80,69 @@ class EnvSource:
         )
 
     def _read_spaces(self, env: Env) -> None:
-        name = self.name or type(env.unwrapped).__name__
-        actions, observations = env.action_space, env.observation_space
+        name, actions = self.name or type(env.unwrapped).__name__, env.action_space
         if not isinstance(actions, gymnasium.spaces.Discrete):
             raise InvalidInputError(
                 f"{name} has the action space {actions}, but episodic control needs a Discrete one: it keeps one "
-                "table per action; wrap the environment so that it has a few fixed actions"
+                "table per action; wrap the environment so that it has a few fixed actions (for a Box: "
+                "gymnasium.wrappers.DiscretizeAction, on the command line --wrapper DiscretizeAction?bins=3)"
             )
-        box = isinstance(
-            observations,
-            gymnasium.spaces.Box | gymnasium.spaces.MultiBinary | gymnasium.spaces.MultiDiscrete,
-        )
-        shape = observations.shape or ()
-        image = box and len(shape) in (2, 3) and observations.dtype == np.uint8
-        if not (image or (box and len(shape) == 1)):
-            raise InvalidInputError(
-                f"{name} has the observation space {observations}, which is neither a vector nor an image of bytes; "
-                "wrap the environment in gymnasium.wrappers.FlattenObservation to make its observations vectors"
-            )
-        self.observation_shape: tuple[int, ...] = tuple(shape)
-        self.observation_dtype = np.dtype(observations.dtype)
+        self.form = form_of(env.observation_space, name)
+        self.observation_shape, self.observation_dtype = self.form.shape, self.form.dtype
         self.actions = int(actions.n)
         self.first_action = int(actions.start)
 
 
 def registered_name(env: Env) -> str | None:
-    """The id from which Gymnasium makes an equal environment; None if there is none."""
+    """The string from which an equal environment can be made without importing anything; None if there is none."""
     spec = env.spec
     registered = None if spec is None else gymnasium.registry.get(spec.id)
-    if spec is None or registered is None or spec.additional_wrappers:
+    if spec is None or registered is None:
         return None
-    arguments = [{**each.kwargs, "render_mode": None} for each in (spec, registered)]
-    same = arguments[0] == arguments[1] and spec.max_episode_steps == registered.max_episode_steps
-    return spec.id if same else None
-
-
-def parse_id(name: str) -> tuple[str, dict[str, Any]]:
-    """Split `ALE/Pong-v5?frameskip=4&repeat_action_probability=0.0` into the id and a dict of its options."""
-    plain, _, query = name.partition("?")
-    options = {}
-    for part in filter(None, query.split("&")):
-        key, equals, text = part.partition("=")
-        if not equals or not key.isidentifier():
-            raise InvalidInputError(
-                f"environment {name!r}: expected option=value after the question mark, got {part!r}"
-            )
-        try:
-            options[key] = json.loads(text)
-        except (ValueError, RecursionError):
-            options[key] = text
-    return plain, options
-
-
-def imports_nothing(name: Any) -> bool:
-    """Whether an environment's id chooses no code to run, so that a file may name it.
-
-    It may be an id of letters, digits, `_`, `-`, `.` and `/`, which only a registered environment has, with options
-    that are, once decoded, numbers, true, false, null or plain words: no text that could be a module, a path or another
-    id. Engram's own environments check each option, so theirs may be any text.
-    """
-    if not isinstance(name, str):
-        return False
+    limit, links = _wrapper_links(env, spec)
+    if links is None:
+        return None
+    shown = any(link.name == "AddRenderObservation" for link in links)
+    options = {key: value for key, value in spec.kwargs.items() if shown or key != "render_mode"}
+    if limit != registered.max_episode_steps:
+        options["max_episode_steps"] = -1 if limit is None else limit
     try:
-        plain, options = parse_id(name)
-    except InvalidInputError:
-        return False
-    ours = plain.startswith(OURS) or is_game(plain)
-    return bool(re.fullmatch(r"[\w./-]+", plain, re.ASCII)) and all(
-        is_plain(value, any_text=ours) for value in options.values()
-    )
+        name = compose([(spec.id, _unusual(options, registered.kwargs)), *links])
+    except InvalidInputError:  # options that are no plain data
+        return None
+    return name if imports_nothing(name) else None
 
 
-def is_plain(value: Any, *, any_text: bool) -> bool:
-    """Whether an option is a finite number, true, false, null or a word, or where allowed any text."""
-    if isinstance(value, str):
-        return any_text or re.fullmatch(r"[\w-]*", value, re.ASCII) is not None
-    return value is None or isinstance(value, bool | int) or (isinstance(value, float) and isfinite(value))
+def _wrapper_links(env: Env, spec: Any) -> tuple[int | None, list[Named] | None]:
+    """The time limit with which an environment was made, and its wrappers; None if a file cannot name one of them."""
+    limit: int | None = None
+    links: list[Named] = []
+    recorded = iter(spec.additional_wrappers)  # in the same order, without those that `gymnasium.make` adds
+    for wrapper in wrappers_of(env):
+        kind = type(wrapper)
+        if kind in (wrappers.PassiveEnvChecker, wrappers.OrderEnforcing):
+            continue
+        if kind is wrappers.TimeLimit:
+            if limit is None and not links:
+                limit = wrapper._max_episode_steps
+            else:
+                links.append(Named(kind.__name__, {"max_episode_steps": wrapper._max_episode_steps}))
+            continue
+        arguments = getattr(next(recorded, None), "kwargs", None)
+        if getattr(wrappers, kind.__name__, None) is not kind or arguments is None:
+            return limit, None
+        usual = {key: each.default for key, each in inspect.signature(kind).parameters.items()}
+        links.append(Named(kind.__name__, _unusual(arguments, usual)))
+    return limit, links
+
+
+def _unusual(options: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are not as usual."""
+    return {key: value for key, value in options.items() if key not in usual or bool(value != usual[key])}
 
 
 def resolved_options(name: str) -> dict[str, Any]:
-    """Every keyword argument with which an environment of this id is made, as far as it is registered."""
+    """Every keyword argument with which the environment itself is made, as far as it is registered."""
     plain, options = parse_id(name)
     if is_game(plain):
         return {"game": plain, **OPTIONS, **options}
@@ -150,43 +150,41 @@ def resolved_options(name: str) -> dict[str, Any]:
     return {**(spec.kwargs if spec is not None else {}), **options}
 
 
-def has_time_limit(name: str) -> bool:
-    """Whether episodes of an environment end after a number of steps, as far as its registration says.
-
-    An id that names a module imports it, as making the environment does.
-    """
-    plain, options = parse_id(name)
-    if "max_episode_steps" in options or is_game(plain) or plain.startswith("ALE/"):
-        return True
-    module, _, own = plain.rpartition(":")
-    try:
-        if module:
-            import_module(module)
-        spec = gymnasium.registry.get(own)
-    except Exception:
-        spec = None
-    if spec is None:
-        return True  # making it tells what is wrong
-    return spec.max_episode_steps is not None or spec.kwargs.get("max_frames") is not None  # as an Atari game counts
-
-
 def make_by_id(name: str, *, render_mode: str | None = None) -> Env:
-    """An environment by its id, or an Atari game by the name of its ROM."""
-    plain, options = parse_id(name)
+    """An environment by its string: an id, an Atari game or `module:Class`, with options and wrappers.
+
+    An environment that knows no render modes is made without one.
+    """
+    first, *around = parse(name)
+    env = _make(first, name, render_mode)
+    for wrapper in around:
+        env = wrap(env, wrapper)
+    return env
+
+
+def _make(first: Named, name: str, render_mode: str | None) -> Env:
+    """The environment itself, without the wrappers that are named."""
+    plain, options = first
     if is_game(plain):
-        return AtariGame(plain, render_mode=render_mode, **options)
+        return AtariGame(plain, **({} if render_mode is None else {"render_mode": render_mode}), **options)
     if plain.startswith("ALE/") and has_ale():
         import_module("ale_py")  # registers the ids that begin with ALE/
+    module, _, own = plain.rpartition(":")
+    maker = getattr(import_own(module), own, None) if module else None
     try:
-        if render_mode is not None:  # which not every environment takes
-            options["render_mode"] = render_mode
-        return gymnasium.make(plain, **options)
+        if module and own not in gymnasium.registry and callable(maker):
+            env: Any = maker(**{**options, **_rendering(maker, render_mode)})
+            if isinstance(env, gymnasium.Env):
+                return env
+            raise InvalidInputError(f"{name!r} must name a Gymnasium environment, but it makes {env!r:.100}")
+        maker = None if render_mode is None else _creator(own)
+        return gymnasium.make(own, **{**options, **_rendering(maker, render_mode)})
     except MissingExtraError:
         raise
     except gymnasium.error.UnregisteredEnv as error:
         if may_be_game(plain):
             raise MissingExtraError(f"unknown environment id {name!r}; if it is an Atari game: {NEEDS_ALE}") from error
-        close = checks.nearest(plain, gymnasium.registry)
+        close = checks.nearest(own, [*gymnasium.registry, *(vars(import_own(module)) if module else ())])
         raise InvalidInputError(
             f"unknown environment id {name!r}; {close}{'Otherwise ' if close else ''}register it "
             "(gymnasium.register), or pass the environment or a function that makes it from Python"
@@ -204,3 +202,25 @@ def make_by_id(name: str, *, render_mode: str | None = None) -> Env:
             f"cannot make environment {name!r}: it raised {said_by(error)}; "
             "the fault is in the environment or its options"
         ) from error
+
+
+def _creator(name: str) -> Any:
+    """What makes environments of a registered id; None if that is not known."""
+    spec = gymnasium.registry.get(name)
+    if spec is None or spec.entry_point is None:
+        return None
+    return load_env_creator(spec.entry_point) if isinstance(spec.entry_point, str) else spec.entry_point
+
+
+def _rendering(maker: Any, render_mode: str | None) -> dict[str, str]:
+    """The render mode as an argument, if whatever makes the environment takes one."""
+    if render_mode is None:
+        return {}
+    modes = getattr(maker, "metadata", {}).get("render_modes", [])
+    try:
+        parameters = inspect.signature(maker).parameters if callable(maker) else {}
+    except ValueError:  # a class of another language
+        parameters = {}
+    taken = "render_mode" in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    known = not isinstance(maker, type) or render_mode in modes
+    return {"render_mode": render_mode} if not callable(maker) or (taken and known) else {}

@@ -6,11 +6,11 @@ import numpy as np
 
 from engram import checks
 from engram.compiling import compiled
+from engram.envs.given import NUMBERS, as_array
 from engram.errors import InvalidInputError
 from engram.typing import Array
 
 LARGEST = float(np.finfo(np.float32).max)  # keys and networks hold float32
-NUMBERS = "biuf"  # kinds of dtypes: booleans, integers and floats
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
@@ -47,18 +47,6 @@ def as_numbers(given: Array, dtype: np.dtype[Any], who: str) -> Array:
             f"{who} must consist of numbers that {dtype} can hold exactly, got others of {given.dtype}: {given!s:.100}"
         )
     return converted
-
-
-def as_array(given: Any, who: str) -> Array:
-    """Whatever was given as an array of NumPy's own class; InvalidInputError where that is none."""
-    if type(given) is np.ndarray:
-        return given
-    try:
-        return np.asarray(given)
-    except Exception as error:  # whatever converting an object of any class may raise
-        raise InvalidInputError(
-            f"{who} must be an array of numbers, got {checks.shown(given, 100)}: {error}"
-        ) from error
 
 
 def refuse(array: Array, who: str) -> NoReturn:

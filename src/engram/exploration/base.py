@@ -9,11 +9,16 @@ from engram import checks
 from engram.errors import InvalidInputError
 from engram.exploration.greedy import greedy
 from engram.parts import Part
-from engram.typing import Doubles, Floats
+from engram.typing import Doubles, Floats, Longs
 
 
 class View:
-    """What an agent can tell an exploration about the current state, computed when asked for and only once."""
+    """What an agent can tell an exploration about the current state, computed when asked for and only once.
+
+    Where the environment allows some actions only, the view is of those alone: `actions` is their number, values and
+    distances are theirs, and an exploration chooses among 0 to `actions` − 1 without having to know. Which they are,
+    `allowed` says.
+    """
 
     def __init__(
         self,
@@ -23,7 +28,8 @@ class View:
         distances: Callable[[Any], Floats] | None = None,
         ties: str = "random",
     ) -> None:
-        self.actions = actions  # their number
+        self.actions = self._all = actions  # their number
+        self.allowed: Longs | None = None  # the environment's numbers of the actions in view; None: all
         self._read, self._measure, self._ties = q_values, distances, ties
         self._state: Any = None
         self._q: Floats | None = None
@@ -31,13 +37,19 @@ class View:
     def at(self, state: Any) -> Self:
         """The same view of another state."""
         self._state, self._q = state, None
+        self.actions, self.allowed = self._all, None
+        return self
+
+    def only(self, allowed: Longs | None) -> Self:
+        """The view of these actions alone; None: of all."""
+        self.actions, self.allowed = self._all if allowed is None else len(allowed), allowed
         return self
 
     def q_values(self) -> Floats:
         """Q of every action, [actions]."""
         if self._q is None:
             self._q = self._read(self._state)
-        return self._q
+        return self._q if self.allowed is None else self._q[self.allowed]
 
     def distances(self) -> Floats:
         """Squared distance to the nearest entry of each action's table, [actions]; infinite for an empty table."""
@@ -46,7 +58,8 @@ class View:
                 "this agent has no memory and so no distances; set needs_distances = True in the exploration, which is "
                 "then refused when such an agent is made"
             )
-        return self._measure(self._state)
+        distances = self._measure(self._state)
+        return distances if self.allowed is None else distances[self.allowed]
 
     def greedy(self, generator: np.random.Generator, values: Floats | None = None) -> int:
         """The action with the highest Q, or with the highest of the given values; ties as the agent breaks them."""

@@ -31,10 +31,17 @@ def nth_best(q: Floats, n: int) -> int:
     return int(np.flatnonzero(q == q.max())[n])
 
 
-def greedy(q: Floats, generator: np.random.Generator, ties: str = "random") -> int:
-    """One of the best actions for Q-values [actions], ties at random or to the first."""
+def greedy(q: Floats, generator: np.random.Generator, ties: str = "random", allowed: Longs | None = None) -> int:
+    """One of the best actions for Q-values [actions], of all or of those allowed, ties at random or to the first."""
+    if allowed is not None:
+        return int(allowed[greedy(q[allowed], generator, ties)])
     first, count = count_best(q)
     return first if count == 1 or ties == "first" else nth_best(q, int(generator.integers(count)))
+
+
+def uniform(actions: int, generator: np.random.Generator, allowed: Longs | None = None) -> int:
+    """One of so many actions, or of those allowed, each as likely as the others."""
+    return int(generator.integers(actions) if allowed is None else allowed[generator.integers(len(allowed))])
 
 
 def greedy_by_hash(q: Floats, observations: Array, seed: int, ties: str = "random") -> Longs:

@@ -104,6 +104,7 @@ def merge_batch(
         )
         writes.append(write)
         decision = decided(strategy, tables, table, write)
+        tables.written[table, decision.kind] += 1
         if decision.kind == BLEND:
             into[t], weights[t] = decision.slot, decision.weight
         elif decision.kind == REPLACE:

@@ -138,6 +138,16 @@ class EpisodicMemory:
         companions.flags.writeable = False
         return companions
 
+    @property
+    def clock(self) -> int:
+        """Ticks so far: one for each state that was written, and for each key whose read counted as use."""
+        return int(self._tables.clock[0])
+
+    @property
+    def written(self) -> Longs:
+        """Writes to each table since it was made or loaded, by how they ended (`OUTCOMES`), [actions, 5]."""
+        return self._tables.written.copy()
+
     def read(self, keys: Any, *, touch: bool = False) -> Any:
         """Q of every key in every table, [B, key_size] → [B, actions], NumPy or torch as given.
 
@@ -253,13 +263,23 @@ class EpisodicMemory:
         """Copies of one table's entries by name: keys, values, states, and the strategy's numbers."""
         action = self._checked_action(action)
         size = self._tables.size[action]
-        numbers = {name: array.copy() for name, array in self._store.numbers_of(action).items()}
         return {
             "keys": self._store.keys(action),
             "values": self._tables.values[action, :size].copy(),
             "states": self._tables.states[action, :size].copy(),
-            **self.strategy.show(numbers, int(self._tables.writes[action]), self.capacity),
+            **self.entry_numbers(action),
         }
+
+    def entry_numbers(self, action: int) -> dict[str, Array]:
+        """Copies of the strategy's numbers of one table's entries, by name, as `entries` has them."""
+        action = self._checked_action(action)
+        numbers = {name: array.copy() for name, array in self._store.numbers_of(action).items()}
+        return dict(self.strategy.show(numbers, int(self._tables.writes[action]), self.capacity))
+
+    def values(self, action: int) -> Floats:
+        """A copy of the values of one table's entries."""
+        action = self._checked_action(action)
+        return self._tables.values[action, : self._tables.size[action]].copy()
 
     def table_numbers(self, action: int) -> dict[str, float]:
         """The numbers that the strategy keeps for one table, by name."""

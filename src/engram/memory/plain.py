@@ -9,7 +9,7 @@ from engram.errors import InvalidInputError
 from engram.memory import hash_index
 from engram.memory.read import Reading, find_neighbours, weighted_mean
 from engram.memory.strategies.base import Need, Neighbourhood, Numbers, Strategy, Touch, Write
-from engram.memory.strategies.decisions import APPEND, BLEND, DISCARD, Decision, is_possible
+from engram.memory.strategies.decisions import APPEND, BLEND, DISCARD, UPDATE, Decision, is_possible
 from engram.memory.strategy_types import Kernel
 from engram.memory.tables import Tables, clear_numbers, merge, store, update
 from engram.typing import Doubles, Floats, Ints, Longs
@@ -76,9 +76,11 @@ def write_one(
     if updated:
         kernels.update(tables, action, match, key, value, step)
         strategy.met_again(match, *_after(strategy, tables, action, match, write))
+        tables.written[action, UPDATE] += 1
     else:
         kind, place, weight = checked(strategy, strategy.decide(write, named_numbers(strategy, tables, action)), write)
         slot = write.size if kind == APPEND else int(place)
+        tables.written[action, kind] += 1
         if kind == BLEND:
             kernels.merge(tables, action, slot, key, value, weight)
             strategy.blended(slot, *_after(strategy, tables, action, slot, write))

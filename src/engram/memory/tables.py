@@ -12,6 +12,7 @@ from engram.memory.hash_index import buckets_for
 from engram.memory.heap import hear, sift
 from engram.memory.keys import blend, get_key, is_wide, put_key
 from engram.memory.sketch import SKETCH, Sketch, put_sketch, sketch_shapes
+from engram.memory.strategies.decisions import OUTCOMES
 from engram.memory.vectors import LINE
 from engram.typing import Array, Doubles, Floats, Ints, Longs, States, Whole
 
@@ -35,6 +36,7 @@ class Tables(NamedTuple):
     size: Longs  # [actions], entries in use: slots 0 … size − 1
     writes: Longs  # [actions], writes that found the table full
     clock: Longs  # [1], ticks: one per query that touches, one per write
+    written: Longs  # [actions, 5], writes by how they ended, since the tables were made: see decisions.py; not saved
     companions: Floats  # [actions, capacity, width], numbers of an optimiser; mostly of width 0
     columns: Doubles  # [actions, columns, capacity], further numbers that a strategy keeps per entry
     own: Doubles  # [actions, table numbers], numbers that a strategy keeps per table
@@ -60,6 +62,7 @@ def layout_of(
         "size": ((actions,), np.int64),
         "writes": ((actions,), np.int64),
         "clock": ((1,), np.int64),
+        "written": ((actions, len(OUTCOMES)), np.int64),
         "companions": ((actions, capacity, companions), np.float32),
         "columns": ((actions, columns, capacity), np.float64),
         "own": ((actions, table_numbers), np.float64),

@@ -21,7 +21,7 @@ from engram.memory.description import (
 from engram.memory.read import Reading
 from engram.memory.strategies.base import Write
 from engram.memory.strategies.compiled import CompiledStrategy
-from engram.memory.strategies.decisions import APPEND, BLEND, DISCARD, Decision, RefusedError, can_be_done
+from engram.memory.strategies.decisions import APPEND, BLEND, DISCARD, UPDATE, Decision, RefusedError, can_be_done
 from engram.memory.tables import Tables, clear_numbers, merge, store, update
 from engram.typing import Doubles, Floats, States, Whole
 
@@ -76,8 +76,10 @@ def place(
         told = with_entry_value(write, np.float64(tables.values[table, slot]))
         strategy.met_again(slot, told, numbers_of(strategy, tables, table))
         weight = 1.0 if step > 0 else 0.0
+        tables.written[table, UPDATE] += 1
     else:
         decision = decided(strategy, tables, table, write)
+        tables.written[table, decision.kind] += 1
         slot, weight = np.int64(decision.slot), decision.weight
         if decision.kind == BLEND:
             merge(tables, table, slot, key, write.value, weight)

@@ -20,16 +20,18 @@ class Convolutional(Network):
     name = "convolutional"
 
     def make(self, shape: tuple[int, ...], size: int) -> "torch.nn.Module":
-        """The layers for images [channels, height, width]."""
+        """The layers for images [channels, height, width] or [height, width]."""
         from engram.devices import torch  # noqa: PLC0415 (an extra)
 
-        if len(shape) != 3 or min(shape[1:]) < SMALLEST:
+        channels, *sides = (1, *shape) if len(shape) == 2 else shape
+        if len(sides) != 2 or min(sides) < SMALLEST:
             raise InvalidInputError(
-                f"the network takes images [channels, height, width] of {SMALLEST} pixels or more a side, got {shape}; "
-                "wrap the environment so that it gives such images, stacked frames first"
+                f'network "convolutional" takes images [channels, height, width] of {SMALLEST} pixels or more a side, '
+                f'got {shape}; for smaller images use "small-convolutional", for vectors "mlp"'
             )
         layers: list[torch.nn.Module] = [
-            torch.nn.Conv2d(shape[0], 32, 8, stride=4, padding=1),
+            *([torch.nn.Unflatten(1, (1, shape[0]))] if len(shape) == 2 else []),
+            torch.nn.Conv2d(channels, 32, 8, stride=4, padding=1),
             torch.nn.ReLU(),
             torch.nn.Conv2d(32, 64, 4, stride=2),
             torch.nn.ReLU(),
@@ -37,6 +39,6 @@ class Convolutional(Network):
             torch.nn.ReLU(),
             torch.nn.Flatten(),
         ]
-        features = 64 * prod(((side - 6) // 4 - 1) // 2 - 2 for side in shape[1:])
+        features = 64 * prod(((side - 6) // 4 - 1) // 2 - 2 for side in sides)
         require_weights(features * size, "size of features and keys")
         return torch.nn.Sequential(*layers, torch.nn.Linear(features, size))

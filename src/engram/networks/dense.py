@@ -19,7 +19,7 @@ from engram.borrowing import borrowed
 from engram.compiling import compiled
 from engram.errors import InvalidInputError
 from engram.memory.vectors import generated
-from engram.typing import Array, Floats, Longs
+from engram.typing import Array, Doubles, Floats, Longs
 from engram.weights import LARGEST_WEIGHT, check_fit, require_sound
 
 ZERO = np.float32(0)
@@ -147,6 +147,21 @@ def take_step(
         squares[i] = mean if mean > TINY else ZERO
         parameters[i] = moved[i]
     return True
+
+
+NO_SUMS: Doubles = np.zeros(0)  # handed to a learning step of which nothing is to be noted
+
+
+@compiled
+def add_to(sums: Doubles, loss: float, gradient: Floats) -> None:
+    """Add 1, the loss and the norm of the gradient of a learning step to sums, unless there are none."""
+    if len(sums):
+        total = 0.0
+        for slope in gradient:
+            total += np.float64(slope) * slope
+        sums[0] += 1
+        sums[1] += loss
+        sums[2] += np.sqrt(total)
 
 
 class Dense:

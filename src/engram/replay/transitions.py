@@ -19,6 +19,7 @@ class Batch(NamedTuple):
     next_observations: Any  # [B, …], likewise
     terminated: Array  # [B] bool
     truncated: Array  # [B] bool
+    masks: Array | None = None  # [B, actions] bool, the actions that are possible next; None: all
 
 
 class TransitionReplay:
@@ -37,6 +38,7 @@ class TransitionReplay:
         self.mirror: Any = None  # of the observations, on a device
         self._entries = Entries(capacity, self._observations, columns)
         self.in_episode = False  # whether the newest observation belongs to an unfinished episode
+        self._masks: Array | None = None  # [observations, actions], which are possible there; made when it is needed
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -53,10 +55,21 @@ class TransitionReplay:
         self.in_episode = True
 
     def add(
-        self, action: int, reward: float, next_observation: Array, *, terminated: bool = False, truncated: bool = False
+        self,
+        action: int,
+        reward: float,
+        next_observation: Array,
+        *,
+        terminated: bool = False,
+        truncated: bool = False,
+        mask: Array | None = None,
     ) -> None:
-        """Add a transition from the newest observation."""
+        """Add a transition from the newest observation; the mask [actions] says what is possible after it."""
         number = self._observations.add(next_observation) - 1
+        if self._masks is None and mask is not None:
+            self._masks = np.ones((self._observations.capacity, len(mask)), np.bool_)
+        if self._masks is not None:
+            self._masks[self._places(number + 1)] = True if mask is None else mask
         self._entries.add(number, action, reward, terminated, truncated)
         self.in_episode = not (terminated or truncated)
 
@@ -67,21 +80,31 @@ class TransitionReplay:
     def sample(self, rng: np.random.Generator, size: int) -> Batch:
         """A batch of transitions, drawn uniformly with replacement."""
         numbers, (actions, rewards, terminated, truncated) = self._entries.draw(rng, size)
-        get = self._observations.get if self.mirror is None else self.mirror.get
-        return Batch(get(numbers), actions, rewards, get(numbers + 1), terminated, truncated)
+        masks = None if self._masks is None else self._masks[self._places(numbers + 1)]
+        get = self._observations.get if self.mirror is None or masks is not None else self.mirror.get
+        return Batch(get(numbers), actions, rewards, get(numbers + 1), terminated, truncated, masks)
+
+    def _places(self, numbers: Any) -> Any:
+        """Where the masks of observations with these numbers are."""
+        return numbers % self._observations.capacity
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory when the buffer is full."""
-        return self._observations.nbytes + self._entries.nbytes
+        masks = 0 if self._masks is None else self._masks.nbytes
+        return self._observations.nbytes + self._entries.nbytes + masks
 
     def state_dict(self) -> dict[str, Any]:
         """Every transition that can be sampled, and whether an episode is unfinished."""
-        return {
+        since = self._entries.oldest_number
+        state = {
             "in_episode": self.in_episode,
             "entries": self._entries.state_dict(),
-            "observations": self._observations.state_dict(self._entries.oldest_number),
+            "observations": self._observations.state_dict(since),
         }
+        if self._masks is not None:
+            state["masks"] = self._masks[self._places(self._observations.numbers(since))]
+        return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` returned."""
@@ -91,6 +114,13 @@ class TransitionReplay:
         self._entries.load_state_dict(state["entries"])
         require(isinstance(state["in_episode"], bool), "an episode is unfinished or not")
         self.in_episode = state["in_episode"]
+        self._masks = None
+        if "masks" in state:
+            masks, numbers = state["masks"], self._observations.numbers()
+            right = masks.dtype == np.bool_ and masks.ndim == 2 and len(masks) == len(numbers)
+            require(bool(right and masks.any(axis=1).all()), "masks are booleans, some true, one row per observation")
+            self._masks = np.ones((self._observations.capacity, masks.shape[1]), np.bool_)
+            self._masks[self._places(numbers)] = masks
         self.check_valid()
 
     def check_valid(self) -> None:
@@ -101,3 +131,4 @@ class TransitionReplay:
     def check_actions(self, actions: int) -> None:
         """Raise InvalidInputError unless every action is one of so many."""
         self._entries.check_actions(actions)
+        require(self._masks is None or self._masks.shape[1] == actions, f"masks are of {actions} actions")

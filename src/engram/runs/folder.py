@@ -11,6 +11,7 @@ import re
 import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -40,12 +41,13 @@ from engram.files.file_names import TRACEBACK, check_file_name
 from engram.files.lock import FolderLock
 from engram.runs.checkpoints import Checkpoints
 from engram.runs.finished import check_agreement, is_result, result_of
-from engram.runs.log import ProgressLog, read_log
+from engram.runs.log import ProgressLog, events_of, read_log
 from engram.runs.restoring import REMEDY, restore
 from engram.runs.run import Run, run_from_json
 from engram.runs.safe_points import SafePoints
 from engram.runs.versions import machine, versions_of
 from engram.training.events import Event, Step
+from engram.training.listening import CallbackLike, Listeners
 
 PRODUCTS = ("config.json", "progress.jsonl", "meta.json", "model.safetensors", "result.json")  # in order of writing
 NAME = r"(config\.json|progress\.jsonl|meta\.json|model\.safetensors|result\.json|(checkpoint|segment)-.*\.safetensors)"
@@ -59,7 +61,8 @@ FINISHED_REMEDY = (
     "put back the file that does not fit; or move result.json elsewhere, to go on from {where}; or begin "
     "the run again with --start-over (in Python start_over=True), which moves its files aside"
 )
-OWN_FILES = re.compile(rf"{NAME}|{TRACEBACK}|lock|lock\.json|{ASIDE}\d+|\..*\.part")
+LOGS = "logs"  # a folder for what is written for other programs; it can be made again from the run's own log
+OWN_FILES = re.compile(rf"{NAME}|{LOGS}|{TRACEBACK}|lock|lock\.json|{ASIDE}\d+|\..*\.part")
 
 
 @dataclass(frozen=True)
@@ -159,6 +162,10 @@ class RunFolder:
         """The episodes and evaluations logged so far, in order of time."""
         return read_log(self.progress_file)
 
+    def history(self) -> Iterator[Event]:
+        """The same as the events that they were."""
+        return events_of(self.entries()) if is_file(self.progress_file) else iter(())
+
     def evaluations(self) -> Iterator[dict[str, Any]]:
         """The evaluations logged so far, in order of time."""
         return (entry for entry in self.entries() if entry["event"] == "evaluation")
@@ -220,17 +227,18 @@ class RunFolder:
         self,
         run: Run,
         agent: Agent,
-        callbacks: tuple[Callable[[Event], object], ...] = (),
+        callback: CallbackLike = None,
         *,
         cadence: Cadence | None = None,
         start_over: bool = False,
         tell: Callable[[str], object] = print,
-    ) -> dict[str, Any]:
+    ) -> dict[str, Any] | None:
         """Run to the end, from the latest checkpoint if there is one; return the result.
 
-        Every episode and evaluation is logged. A signal to stop ends it with a checkpoint; see `SafePoints`. Files that
-        cannot be used end it with an `UnusableRunError`; with `start_over` everything is moved aside instead, and the
-        run begins with its first step.
+        Every episode and evaluation is logged, and told to the callbacks, which are those of `Agent.learn`. Where one
+        of them returns False there is a checkpoint and no result: None is returned, and the run can be gone on with. A
+        signal to stop ends it with a checkpoint; see `SafePoints`. Files that cannot be used end it with an
+        `UnusableRunError`; with `start_over` everything is moved aside instead, and the run begins with its first step.
         """
         started, clock = time.time(), time.monotonic()
         self._is_of(run, start_over=start_over)  # or nothing is written to it, not even a lock
@@ -244,25 +252,30 @@ class RunFolder:
             log = ProgressLog(self.progress_file, lock.check)
             if (result := self._finished(run)) is not None:
                 checkpoints.clear()
+                Listeners(agent, callback, 0).catch_up(self.history)
                 return result
             position = restore(agent, checkpoints, log, (self.model_file, self._meta), tell)
             due = (cadence or Cadence.of(agent)).clock(agent.steps)
             with log:
                 log.open(position)
+                listeners = Listeners(agent, callback, run.steps - agent.steps)
+                listeners.catch_up(self.history)
 
                 def save() -> None:
                     checkpoints.save(agent.steps, agent.state_in_pieces(), log.position())
 
-                with safe.recording(save, None if position is None else agent.steps):
-                    for event in run.events(agent, evaluated=log.evaluated, evaluating=safe.evaluating):
+                events = run.events(agent, evaluated=log.evaluated, evaluating=safe.evaluating)
+                with safe.recording(save, None if position is None else agent.steps), listeners, closing(events):
+                    for event in events:
                         log(event)
                         safe.between_steps = isinstance(event, Step)
-                        for callback in callbacks:
-                            callback(event)
-                        if isinstance(event, Step) and (safe.asked or due(event.step)):
+                        listeners(event)
+                        ends = safe.asked or listeners.stopped
+                        if isinstance(event, Step) and (ends or due(event.step)):
                             safe.save()
-                            if safe.asked and event.step < run.steps:
+                            if ends and event.step < run.steps:
                                 safe.leave()
+                                return None
                         safe.between_steps = False
                 log.position()
             with safe.finishing():

@@ -2,8 +2,9 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import BytesIO
+from math import isfinite
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -22,7 +23,7 @@ from engram.files.disk import (
     write_atomically,
 )
 from engram.training.environment import LARGEST_REWARD
-from engram.training.events import EpisodeEnd, Evaluation, Event, mean_of
+from engram.training.events import NO_METRICS, EpisodeEnd, Evaluation, Event, mean_of
 
 LARGEST = LARGEST_REWARD * MOST_STEPS  # of a return; neither NaN nor infinity is below it
 BUFFERED_BYTES = 2**20  # of lines that wait for the next checkpoint
@@ -112,6 +113,7 @@ class ProgressLog:
         entry: dict[str, Any]
         if isinstance(event, EpisodeEnd):
             entry = {"event": "episode", "step": event.step, "return": event.total, "length": event.length}
+            entry |= {"metrics": event.metrics} if event.metrics else {}
         elif isinstance(event, Evaluation):
             entry = {
                 "event": "evaluation",
@@ -119,6 +121,7 @@ class ProgressLog:
                 "returns": event.returns,
                 "lengths": event.lengths,
             }
+            entry |= {"metrics": event.metrics} if event.metrics else {}
             self.scores.append(event.mean)
             self.evaluated = event.step
         else:
@@ -161,6 +164,18 @@ def read_log(path: Path) -> Iterator[dict[str, Any]]:
         yield from parse(file, path)
 
 
+def events_of(entries: Iterable[Mapping[str, Any]]) -> Iterator[Event]:
+    """The events that the entries of a log were made from."""
+    episode = 0
+    for entry in entries:
+        metrics = entry.get("metrics", NO_METRICS)
+        if entry["event"] == "episode":
+            yield EpisodeEnd(entry["step"], episode, entry["return"], entry["length"], metrics)
+            episode += 1
+        else:
+            yield Evaluation(entry["step"], tuple(entry["returns"]), tuple(entry["lengths"]), metrics)
+
+
 def parse(file: IO[bytes], path: Path) -> Iterator[dict[str, Any]]:
     """The entries of a log that is open."""
     for number, line in enumerate(_lines(file, path), start=1):
@@ -180,13 +195,16 @@ def _entry(line: bytes, where: str, path: Path) -> dict[str, Any]:
         entry: dict[str, Any] = json.loads(line)
         if _is_entry(entry):
             return entry
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
     raise UnusableRunError(f"{where} of {path} is not an episode or an evaluation: {line[:80]!r}")
 
 
 def _is_entry(entry: Any) -> bool:
     """Whether a line has everything that an episode or an evaluation has."""
+    metrics = entry.get("metrics", {})
+    if not all(name and type(name) is str for name in metrics) or not _are_finite(*metrics.values()):
+        return False
     if entry["event"] == "episode":
         return _are_counts(entry["step"], entry["length"]) and _are_numbers(entry["return"])
     returns, lengths = entry["returns"], entry["lengths"]
@@ -202,6 +220,10 @@ def _is_entry(entry: Any) -> bool:
 
 def _are_counts(*values: Any) -> bool:
     return all(type(value) is int and 0 <= value <= MOST_STEPS for value in values)
+
+
+def _are_finite(*values: Any) -> bool:
+    return all(type(value) in (int, float) and isfinite(value) for value in values)
 
 
 def _are_numbers(*values: Any) -> bool:

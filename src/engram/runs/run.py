@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -13,8 +13,8 @@ from engram.agents import BUILT_IN, Agent, find_agent
 from engram.agents.common.config import AgentConfig
 from engram.envs import EnvSource
 from engram.envs.faults import close
-from engram.envs.make import imports_nothing, resolved_options
-from engram.envs.names import short_name
+from engram.envs.make import resolved_options
+from engram.envs.names import imports_nothing, short_name
 from engram.errors import InvalidInputError, RunFolderError
 from engram.files.file_names import as_file_name
 from engram.memory.strategies import get_strategy
@@ -99,7 +99,7 @@ class Run:
         *,
         evaluated: int | None = None,
         evaluating: Callable[[], AbstractContextManager[None]] = nullcontext,
-    ) -> Iterator[Event]:
+    ) -> Generator[Event]:
         """Train the agent from where it is to the end, with an evaluation at every interval.
 
         `evaluated` is the step of the latest evaluation, if that is known: an agent that was saved before the

@@ -101,9 +101,9 @@ class SafePoints:
         self._stop.say(self._given_up())
 
     def leave(self) -> None:
-        """End the run after a step whose checkpoint was written."""
-        assert self._stop.signal is not None
-        raise Interrupted(self._all_saved(), self._stop.signal)
+        """End the run after a step whose checkpoint was written, if a signal has asked for it."""
+        if self._stop.signal is not None:
+            raise Interrupted(self._all_saved(), self._stop.signal)
 
     def _end(self, late: bool) -> str | None:
         if self._save is None:  # nothing has been done yet

@@ -8,7 +8,7 @@ from typing import Any
 
 import gymnasium
 
-from engram.envs.make import parse_id
+from engram.envs.names import parse_id
 from engram.runs.run import Run
 from engram.version import __version__
 

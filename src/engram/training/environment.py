@@ -6,14 +6,21 @@ import numpy as np
 from gymnasium.error import DependencyNotInstalled
 
 from engram.envs.faults import is_wish_to_stop, said_by
+from engram.envs.forms import Form, form_of
+from engram.envs.given import as_array
 from engram.envs.make import Env
-from engram.envs.observed import FLOAT32, FLOAT64, all_usable, as_array, as_numbers, is_usable, refuse
+from engram.envs.masks import allowed_actions
+from engram.envs.observed import FLOAT32, FLOAT64, all_usable, as_numbers, is_usable, refuse
 from engram.errors import EngramError, FaultyEnvironmentError, MissingExtraError
-from engram.typing import Array
+from engram.typing import Array, Longs
 
 LARGEST_REWARD = 1e15  # up or down: float32 can hold sums of such rewards, and the squares of those
 RESET = "reset() must return an observation and a dict"
 STEP = "step() must return an observation, a reward, terminated, truncated and a dict"
+UNFILMED = (
+    "; it was made without a render mode, since its constructor takes no render_mode or its metadata do not name "
+    '"rgb_array" among the render_modes'
+)
 OLD = " (four values are the interface of gym before 0.26; gymnasium's has terminated and truncated instead of done)"
 
 
@@ -21,14 +28,21 @@ Answer = tuple[Array, float, bool, bool, bool]  # observation, reward, terminate
 
 
 class CheckedEnv:
-    """An environment whose observations have the shape and dtype of its space, and whose rewards are finite numbers.
+    """An environment whose observations are arrays as the agent sees them, and whose rewards are finite numbers.
 
     `step` in messages is the number of the step at which the environment was asked.
+
+    Attributes:
+        form: How observations become arrays.
+        allowed: The actions, counted from 0, that the last answer's `action_mask` allows; None: all of them.
     """
 
     def __init__(self, env: Env) -> None:
         self._env, self._step = env, env.step
-        self._shape, self._dtype = tuple(env.observation_space.shape or ()), np.dtype(env.observation_space.dtype)
+        self.form: Form = form_of(env.observation_space, type(env.unwrapped).__name__)
+        self._shape, self._dtype, self._as_given = self.form.shape, self.form.dtype, self.form.plain
+        self._actions = int(env.action_space.n)  # type: ignore[attr-defined]
+        self.allowed: Longs | None = None
         vector = len(self._shape) == 1 and self._dtype in (FLOAT32, FLOAT64)
         self._is_usable: Any = all_usable if vector else is_usable  # the kernel itself, where it takes them as they are
 
@@ -40,13 +54,17 @@ class CheckedEnv:
             _blame(error, "reset()", RESET, step)
         if not isinstance(info, dict):
             raise FaultyEnvironmentError(f"{RESET}, got {info!r:.80} for the dict; check the environment")
+        self.allowed = allowed_actions(info["action_mask"], self._actions, step) if "action_mask" in info else None
         return self._observation(observation, step)
 
     def step(self, action: int, step: int) -> Answer:
         """Take an action; what it led to. With `life_lost` an episode of training ends, but not the game."""
+        life_lost: Any = False
+        mask: Any = None
         try:
             observation, reward, terminated, truncated, info = self._step(action)
-            life_lost = info.get("life_lost", False)
+            if len(info):
+                life_lost, mask = info.get("life_lost", False), info.get("action_mask")
         except BaseException as error:
             _blame(error, "step()", STEP, step)
         if type(reward) is not float or not -LARGEST_REWARD <= reward <= LARGEST_REWARD:
@@ -54,10 +72,16 @@ class CheckedEnv:
         if type(terminated) is not bool or type(truncated) is not bool or type(life_lost) is not bool:
             terminated, truncated = _flag("terminated", terminated, step), _flag("truncated", truncated, step)
             life_lost = _flag("life_lost", life_lost, step)
+        self.allowed = None
+        if mask is not None and not (terminated or truncated):  # when a game is over a mask may allow nothing
+            self.allowed = allowed_actions(mask, self._actions, step)
         return self._observation(observation, step), reward, terminated, truncated, life_lost
 
     def _observation(self, observation: Any, step: int) -> Array:
         """An observation as a finite array of the expected shape and dtype, in order and writable."""
+        if not self._as_given:
+            rows, _ = self.form.read(observation, _who(step))
+            observation = rows[0] if len(rows) == 1 else rows
         fits = type(observation) is np.ndarray and observation.dtype is self._dtype and observation.shape == self._shape
         array: Array = observation if fits and observation.flags.carray else self._fitted(observation, step)
         if not self._is_usable(array):
@@ -85,6 +109,8 @@ def render(env: Env) -> Array:
     """The environment's picture of where it is, [height, width, 3] bytes."""
     try:
         picture = env.render()
+    except NotImplementedError as error:
+        raise FaultyEnvironmentError("the environment cannot be filmed: it has no render()") from error
     except BaseException as error:
         _blame(error, "render()", "render() must return a picture", 0)
     array = np.asarray(picture)
@@ -92,6 +118,7 @@ def render(env: Env) -> Array:
         got = f"an array of {array.dtype} and shape {array.shape}" if array.ndim else f"{picture!r:.80}"
         raise FaultyEnvironmentError(
             f"the environment cannot be filmed: render() must return bytes of shape (height, width, 3), got {got}"
+            + ("" if env.render_mode == "rgb_array" else UNFILMED)
         )
     return array
 

@@ -1,17 +1,25 @@
 """Evaluation: greedy episodes from fixed starts, side by side, that leave the agent as it was."""
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal, Protocol, overload
 
+import gymnasium
 import numpy as np
 
 from engram import checks
 from engram.envs.faults import close
-from engram.envs.make import Env, EnvLike, EnvSource, has_time_limit
+from engram.envs.limits import has_time_limit
+from engram.envs.make import Env, EnvLike, EnvSource
+from engram.envs.wrapper_state import States, frozen
 from engram.randomness import reset_seed
 from engram.training.environment import CheckedEnv
-from engram.training.events import Evaluation, Event, Step
+from engram.training.events import Evaluation, Event, Metrics, Step
+from engram.training.vector_evaluation import play_vector
+from engram.typing import Array, Doubles, Longs
+
+VectorEnv = gymnasium.vector.VectorEnv[Any, Any, Any]
 
 SIDE_BY_SIDE = 100  # episodes that are played at a time, each in an environment of its own
 MOST_EPISODES = 1_000_000  # of one evaluation, whose returns are all kept
@@ -23,6 +31,20 @@ def default_max_steps(env: str) -> int | None:
     return None if has_time_limit(env) else MOST_STEPS
 
 
+class Starts:
+    """How the episodes of an evaluation began, and the discounted returns that followed."""
+
+    def __init__(self, episodes: int, discount: float) -> None:
+        self.observations: list[Any] = [None] * episodes
+        self.followed = [0.0] * episodes
+        self._discount, self._worth = discount, [1.0] * episodes
+
+    def add(self, number: int, reward: float) -> None:
+        """A step of an episode was taken."""
+        self.followed[number] += self._worth[number] * reward
+        self._worth[number] *= self._discount
+
+
 class Predictor(Protocol):
     """What evaluation asks of an agent."""
 
@@ -31,9 +53,31 @@ class Predictor(Protocol):
         """The seed from which the starts are derived."""
 
     def predict(
-        self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = True,
+        action_masks: Any = None,
     ) -> tuple[Any, Any]:
-        """Actions for a batch of observations."""
+        """Actions for a batch of observations, of those that are possible if masks are given."""
+
+
+def learned_states(agent: Predictor) -> States | None:
+    """What the wrappers of the agent's training environment have learned; None for an agent that cannot tell."""
+    ask: Callable[[], States] | None = getattr(agent, "wrapper_states", None)
+    return None if ask is None else ask()
+
+
+class Learning(Predictor, Protocol):
+    """What evaluation asks of an agent that is being trained."""
+
+    @property
+    def config(self) -> Any:
+        """Its settings, of which one is the discount."""
+
+    def measure(self, starts: Array, followed: Doubles) -> Metrics:
+        """Metrics of an evaluation whose episodes began so, and their discounted returns."""
 
 
 def play_episodes(
@@ -45,13 +89,30 @@ def play_episodes(
     deterministic: bool = True,
     epsilon: float = 0.0,
     max_steps: int | None = None,
+    starts: Starts | None = None,
 ) -> tuple[list[float], list[int]]:
     """Returns and lengths of the episodes, in order of their number.
 
     Each environment plays one episode after the other; all take their steps together, so that the agent sees
     a batch. Episode i always begins from the same seed, and with ε > 0 takes its random actions from it too, so the
-    result does not depend on how many environments there are. An episode is cut off after `max_steps`.
+    result does not depend on how many environments there are. An episode is cut off after `max_steps`. Wrappers that
+    keep statistics use those of the agent's training, and keep them. How episodes began is noted in `starts`, if given.
     """
+    with frozen(envs, learned_states(agent)) as begin_episode:
+        return _play(agent, envs, episodes, seed, deterministic, epsilon, max_steps, begin_episode, starts)
+
+
+def _play(
+    agent: Predictor,
+    envs: list[Env],
+    episodes: int,
+    seed: int,
+    deterministic: bool,
+    epsilon: float,
+    max_steps: int | None,
+    begin_episode: Callable[[int], None],
+    starts: Starts | None,
+) -> tuple[list[float], list[int]]:
     returns, lengths = [0.0] * episodes, [0] * episodes
     checked = [CheckedEnv(env) for env in envs]
     playing: dict[int, int] = {}  # environment → its episode
@@ -64,7 +125,10 @@ def play_episodes(
         if begun < episodes:
             playing[i] = begun
             start = reset_seed(seed, "evaluation", begun)
+            begin_episode(i)
             observations[i] = checked[i].reset(start)
+            if starts is not None:
+                starts.observations[begun] = observations[i]
             dice[i] = np.random.default_rng(start)
             begun += 1
 
@@ -73,30 +137,45 @@ def play_episodes(
     while playing:
         running = list(playing)
         batch = np.stack([observations[i] for i in running])
-        actions, _ = agent.predict(batch, deterministic=deterministic)
-        for i, action in zip(running, actions.tolist(), strict=True):
+        possible = [checked[i].allowed for i in running]
+        masked = {} if all(each is None for each in possible) else {"action_masks": _masks(envs[0], possible)}
+        actions, _ = agent.predict(batch, deterministic=deterministic, **masked)
+        for i, action in zip(running, np.reshape(actions, -1).tolist(), strict=True):
             if epsilon and dice[i].random() < epsilon:
-                action = int(dice[i].choice(_actions(envs[i])))  # noqa: PLW2901
+                action = int(dice[i].choice(_actions(envs[i], checked[i].allowed)))  # noqa: PLW2901
             number = playing[i]
             lengths[number] += 1
             observations[i], reward, terminated, truncated, _ = checked[i].step(action, lengths[number])
             returns[number] += reward
+            if starts is not None:
+                starts.add(number, reward)
             if terminated or truncated or lengths[number] == max_steps:
                 del playing[i]
                 begin(i)
     return returns, lengths
 
 
-def _actions(env: Env) -> range:
-    """The numbers that the environment gives to its actions."""
-    first, count = int(env.action_space.start), int(env.action_space.n)  # type: ignore[attr-defined]
-    return range(first, first + count)
+def _actions(env: Env, allowed: Longs | None) -> Longs:
+    """The numbers that the environment gives to its actions, or to those that are possible."""
+    space: Any = env.action_space
+    return int(space.start) + (np.arange(int(space.n)) if allowed is None else allowed)
+
+
+def _masks(env: Env, possible: list[Longs | None]) -> Array:
+    """For each observation, which of all actions are possible, [B, actions]."""
+    space: Any = env.action_space
+    masks = np.ones((len(possible), int(space.n)), np.bool_)
+    for mask, allowed in zip(masks, possible, strict=True):
+        if allowed is not None:
+            mask[:] = False
+            mask[allowed] = True
+    return masks
 
 
 @overload
 def evaluate_policy(
     agent: Predictor,
-    env: EnvLike,
+    env: EnvLike | VectorEnv,
     n_eval_episodes: int = 10,
     *,
     deterministic: bool = True,
@@ -109,7 +188,7 @@ def evaluate_policy(
 @overload
 def evaluate_policy(
     agent: Predictor,
-    env: EnvLike,
+    env: EnvLike | VectorEnv,
     n_eval_episodes: int = 10,
     *,
     deterministic: bool = True,
@@ -121,7 +200,7 @@ def evaluate_policy(
 
 def evaluate_policy(
     agent: Predictor,
-    env: EnvLike,
+    env: EnvLike | VectorEnv,
     n_eval_episodes: int = 10,
     *,
     deterministic: bool = True,
@@ -133,35 +212,62 @@ def evaluate_policy(
 
     Episode i of a seed (by default the agent's) always begins from the same start. The agent is left bit for
     bit as it was. With an id or a function the episodes are played side by side, with an environment one
-    after the other. An episode is cut off after `max_steps`, if given.
+    after the other, in a vector environment as many at a time as it has. An episode is cut off after `max_steps`; if
+    that is not given, after 10,000 where the environment is not known to end its episodes itself.
     """
     episodes = checks.at_least("n_eval_episodes", n_eval_episodes, 1, MOST_EPISODES)
     if max_steps is not None:
         checks.at_least("max_steps", max_steps, 1)
     seed = agent.seed if seed is None else checks.at_least("seed", seed, 0)
-    source = EnvSource(env)
-    envs = source.make_several(min(episodes, SIDE_BY_SIDE))
-    try:
-        returns, lengths = play_episodes(
-            agent,
-            envs,
-            episodes,
-            seed=seed,
-            deterministic=deterministic,
-            max_steps=max_steps,
+    if isinstance(env, gymnasium.vector.VectorEnv):
+        limit = max_steps or (None if env.spec is not None and env.spec.max_episode_steps else MOST_STEPS)
+        returns, lengths = play_vector(
+            agent, env, episodes, seed=seed, deterministic=deterministic, max_steps=limit, states=learned_states(agent)
         )
-    finally:
-        if not source.shared:
-            for each in envs:
-                close(each)
+    else:
+        source = EnvSource(env)
+        limit = max_steps or (None if source.limited else MOST_STEPS)
+        envs = source.make_several(min(episodes, SIDE_BY_SIDE))
+        try:
+            returns, lengths = play_episodes(
+                agent, envs, episodes, seed=seed, deterministic=deterministic, max_steps=limit
+            )
+        finally:
+            if not source.shared:
+                for each in envs:
+                    close(each)
+    if max_steps is None and limit is not None and (cut := lengths.count(limit)):
+        logging.getLogger("engram").warning(
+            "warning: %d of %d episodes had not ended after %s steps, and were cut off there; "
+            "max_steps=… sets another limit",
+            *(cut, episodes, f"{limit:,}"),
+        )
     if return_episode_rewards:
         return returns, lengths
     return float(np.mean(returns)), float(np.std(returns))
 
 
+def examine(
+    agent: Learning,
+    envs: list[Env],
+    step: int,
+    episodes: int,
+    *,
+    epsilon: float = 0.0,
+    max_steps: int | None = None,
+) -> Evaluation:
+    """Evaluate an agent after so many steps of its training, and measure what explains the result."""
+    starts = Starts(episodes, float(agent.config.discount))
+    returns, lengths = play_episodes(
+        agent, envs, episodes, seed=agent.seed, epsilon=epsilon, max_steps=max_steps, starts=starts
+    )
+    metrics = agent.measure(np.stack(starts.observations), np.array(starts.followed))
+    return Evaluation(step, tuple(returns), tuple(lengths), metrics)
+
+
 def with_evaluations(
     events: Iterable[Event],
-    agent: Predictor,
+    agent: Learning,
     envs: list[Env],
     *,
     every: int,
@@ -179,10 +285,7 @@ def with_evaluations(
 
     def evaluate(step: int) -> Evaluation:
         with evaluating():
-            returns, lengths = play_episodes(
-                agent, envs, episodes, seed=agent.seed, epsilon=epsilon, max_steps=max_steps
-            )
-        return Evaluation(step, tuple(returns), tuple(lengths))
+            return examine(agent, envs, step, episodes, epsilon=epsilon, max_steps=max_steps)
 
     if first_at is not None:
         yield evaluate(first_at)

@@ -3,8 +3,11 @@
 `Step` is the last event of a step: when it comes, everything that belongs to the step has been said.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+
+Metrics = Mapping[str, float]  # what explains learning, by name; docs/metrics.md says what each means
+NO_METRICS: Metrics = {}
 
 
 class Step(NamedTuple):
@@ -21,6 +24,7 @@ class EpisodeEnd(NamedTuple):
     episode: int
     total: float  # undiscounted return
     length: int
+    metrics: Metrics = NO_METRICS
 
 
 class Evaluation(NamedTuple):
@@ -29,6 +33,7 @@ class Evaluation(NamedTuple):
     step: int
     returns: tuple[float, ...]
     lengths: tuple[int, ...]
+    metrics: Metrics = NO_METRICS
 
     @property
     def mean(self) -> float:

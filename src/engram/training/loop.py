@@ -5,7 +5,7 @@ info that a life was lost (`life_lost`): then an episode ends, and nothing that 
 the game goes on.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from math import isfinite
@@ -20,8 +20,8 @@ from engram.errors import InvalidInputError, NotReproducibleError
 from engram.parts import Spaces
 from engram.randomness import reset_seed
 from engram.training.environment import LARGEST_REWARD, CheckedEnv
-from engram.training.events import EpisodeEnd, Event, Step
-from engram.typing import Array
+from engram.training.events import EpisodeEnd, Event, Metrics, Step
+from engram.typing import Array, Longs
 
 
 class Learner(Protocol):
@@ -35,6 +35,9 @@ class Learner(Protocol):
 
     def observe(self, reward: float, observation: Array, terminated: bool, truncated: bool) -> None:
         """Learn of the reward and the observation that followed the action."""
+
+    def take_metrics(self, length: int) -> Metrics:
+        """What was measured of the episode of this length that has just ended."""
 
 
 COUNTERS = ("step", "game", "episode", "total", "length")
@@ -51,6 +54,7 @@ class LoopState:
     total: float = 0.0  # return of the unfinished episode so far
     length: int = 0  # steps of the unfinished episode so far
     observation: Array | None = None  # what the agent sees; None between games
+    allowed: Longs | None = None  # the actions that are possible there; None: all
     actions: list[int] = field(default_factory=list)  # taken in the unfinished game
     chosen: int | None = None  # the action of a step that was begun, and whose outcome has not come yet
     resetting: bool = False  # the environment begins a game; not saved
@@ -61,6 +65,8 @@ class LoopState:
         state["actions"] = np.array(self.actions, np.int32)
         if self.observation is not None:
             state["observation"] = self.observation.copy()
+        if self.allowed is not None:
+            state["allowed"] = self.allowed.copy()
         return state | ({} if self.chosen is None else {"chosen": self.chosen})
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -69,6 +75,7 @@ class LoopState:
             setattr(self, name, state[name])
         self.actions = state["actions"].tolist()
         self.observation, self.chosen = state.get("observation"), state.get("chosen")
+        self.allowed = state.get("allowed")
 
     @property
     def begun(self) -> int:
@@ -98,7 +105,7 @@ class LoopState:
         yield "rewards are not too large", abs(self.total) <= self.length * LARGEST_REWARD * (1 + 1e-9)
         yield f"actions are from 0 to {spaces.actions - 1}", possible
         if shown is None:
-            yield "between games nothing is unfinished", not (self.actions or self.begun)
+            yield "between games nothing is unfinished", not (self.actions or self.begun or self.allowed is not None)
             return
         yield "the observation is an array", isinstance(shown, np.ndarray)
         yield (
@@ -106,7 +113,15 @@ class LoopState:
             shown.shape == spaces.observation_shape and shown.dtype == spaces.observation_dtype,
         )
         yield "the observation is finite", is_usable(shown)
+        yield "the possible actions are some of all, in order", self._allows_some(spaces.actions)
         yield "a game was begun", self.game > 0 and self.length <= len(self.actions) <= self.step
+
+    def _allows_some(self, actions: int) -> bool:
+        """Whether all actions are possible, or some of them, which are listed in order."""
+        if self.allowed is None:
+            return True
+        listed = self.allowed.tolist() if self.allowed.dtype == np.int64 and self.allowed.ndim == 1 else []
+        return bool(listed) and listed == sorted(set(listed)) and set(listed) < set(range(actions))
 
     def end_episode(self) -> None:
         """Forget the episode; the game may go on."""
@@ -115,7 +130,7 @@ class LoopState:
     def end_game(self) -> None:
         """Forget the game; the next step begins a new one."""
         self.end_episode()
-        self.observation, self.actions, self.chosen = None, [], None
+        self.observation, self.allowed, self.actions, self.chosen = None, None, [], None
 
 
 def check_action(action: Any, actions: int, step: int) -> int:
@@ -138,13 +153,15 @@ def play(
     first_action: int = 0,
     lock: AbstractContextManager[Any] | None = None,
     heard: bool = True,
+    after_game: Callable[[], object] | None = None,
 ) -> Iterator[Event]:
     """Let the agent act and learn until it has taken `until` steps in all. Everything kept is in `state`.
 
     Where nobody listens (`heard`) there are no events, and the generator comes back only when all is done.
 
     The lock is held while the agent works, and not while the environment does. Whatever the environment raises, agent
-    and state fit together: the action that was chosen is kept, and is taken when learning goes on.
+    and state fit together: the action that was chosen is kept, and is taken when learning goes on. `after_game` is
+    called when a game has ended, before the next begins.
     """
     lock = nullcontext() if lock is None else lock
     checked, actions = CheckedEnv(env), spaces.actions
@@ -155,7 +172,7 @@ def play(
             seen = checked.reset(reset_seed(state.seed, "games", state.game), state.step)
             state.resetting = False
             with lock:
-                state.game, state.observation = state.game + 1, seen
+                state.game, state.observation, state.allowed = state.game + 1, seen, checked.allowed
         if state.chosen is None:
             with lock:
                 if state.length == 0:
@@ -170,14 +187,18 @@ def play(
             action, state.chosen = state.chosen, None  # first: while there is one, everything else is as it was
             state.actions.append(action)
             state.step, state.length = state.step + 1, state.length + 1
-            state.total, state.observation = state.total + reward, seen
+            state.total, state.observation, state.allowed = state.total + reward, seen, checked.allowed
             if terminated or truncated or life_lost:
                 end = EpisodeEnd(state.step, state.episode, state.total, state.length)
                 state.episode += 1
                 state.end_episode()
                 if terminated or truncated:
                     state.end_game()
+                    if after_game is not None:
+                        after_game()
             observe(reward, seen, terminated or life_lost, truncated)
+            if heard and end is not None:
+                end = end._replace(metrics=agent.take_metrics(end.length))
         if heard:
             if end is not None:
                 yield end

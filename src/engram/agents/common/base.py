@@ -1,25 +1,31 @@
 """What all agents share: learning in an environment, predicting, saving and loading."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from functools import wraps
 from pathlib import Path
-from threading import RLock
+from threading import Lock, RLock
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from engram import checks
 from engram.agents.common.config import AgentConfig
+from engram.agents.common.metrics import metrics_of_memory, rounded
 from engram.agents.common.model_file import MALFORMED, Model, as_path, read_model, write_model
 from engram.agents.common.recorded import Followed, RecordedEpisode, recorded
 from engram.agents.common.saved import check_part, load_part, part_in_pieces, part_state
 from engram.agents.common.settings import signature_of
+from engram.agents.common.tally import Tally
 from engram.envs import Env, EnvLike, EnvSource
+from engram.envs.faults import close
 from engram.envs.fingerprint import fingerprint
-from engram.envs.make import imports_nothing
-from engram.envs.observed import as_array, as_batch
+from engram.envs.forms import say_once
+from engram.envs.masks import as_masks
+from engram.envs.names import imports_nothing
+from engram.envs.observed import as_batch
+from engram.envs.wrapper_state import GameStates, States
 from engram.errors import DivergedError, EngramError, InvalidInputError, ModelFileError
 from engram.exploration import Exploration, View
 from engram.exploration.epsilon_greedy import EpsilonGreedy
@@ -28,10 +34,13 @@ from engram.memory.quick import Desk
 from engram.parts import Spaces
 from engram.randomness import generator
 from engram.sources import is_ours, source_digest
-from engram.training.events import Event
+from engram.training.events import NO_METRICS, Event, Metrics, Step
+from engram.training.listening import CallbackLike, Listeners, as_list
 from engram.training.loop import LoopState, check_action, play, replay_game
-from engram.typing import Array, Floats
+from engram.typing import Array, Doubles, Floats, Longs
 
+OPTIONAL = ("encoder", "exploration", "wrappers", "tally")  # attributes whose state is saved where there is any
+LEARNING = "the agent is learning in another thread, or in a call around this one"
 AT_THE_DOOR = {"q_values", "distances"}  # methods of every agent that users hand observations to
 
 
@@ -84,8 +93,11 @@ class Agent(ABC):
         self.config = config
         self._make_locks()
         self.source = EnvSource(env)
+        say_once(self.source.form.note)
+        self.wrappers = GameStates(self.source.peek())
         self.spaces = Spaces(self.source.observation_shape, self.source.observation_dtype, self.source.actions)
         self.loop = LoopState(seed=self.seed)
+        self.tally = Tally()
         self.policy_rng = generator(self.seed, "policy")
         self._prediction_rng = generator(self.seed, "prediction")
         self.exploration: Exploration = config.chosen_exploration().build(
@@ -107,7 +119,7 @@ class Agent(ABC):
 
     def _make_locks(self) -> None:
         self.lock = RLock()  # held by whichever thread uses the parts of the agent, for one step or one prediction
-        self._learning = RLock()  # held by the thread that is in `learn`
+        self._learning = Lock()  # held while `learn` goes on
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy begins from: everything but the locks."""
@@ -169,10 +181,12 @@ class Agent(ABC):
         raise InvalidInputError(f"{self.label} has no memory, so there are no distances")
 
     def choose(self, step: int, view: View) -> int:
-        """The exploration's action for a training step, if the environment has it."""
-        action: Any = self.exploration.choose(step, self.policy_rng, view)
+        """The exploration's action for a training step, if the environment has it and allows it."""
+        allowed = self.loop.allowed
+        action: Any = self.exploration.choose(step, self.policy_rng, view if allowed is None else view.only(allowed))
         possible = type(action) is int and 0 <= action < view.actions
-        return action if possible else check_action(action, view.actions, step)
+        chosen = action if possible else check_action(action, view.actions, step)
+        return chosen if allowed is None else int(allowed[chosen])
 
     def is_plain(self) -> bool:
         """Whether observations are vectors of float32, and actions are chosen by ε-greedy exploration alone."""
@@ -186,6 +200,9 @@ class Agent(ABC):
     def forget_episode(self) -> None:
         """Drop what was remembered of the unfinished episode."""
 
+    def settle_tally(self) -> None:
+        """Finish what `self.tally` is still to be told of learning steps; called before it is read."""
+
     def check_parts(self) -> None:
         """Raise InvalidInputError unless what is saved fits together, beyond what each part checks by itself."""
 
@@ -198,8 +215,9 @@ class Agent(ABC):
         return {}
 
     def batch(self, observations: Any) -> Array:
-        """Observations that a user gave as an array of the environment's dtype, [B, …], if they can be used."""
-        return as_batch(observations, self.spaces.observation_shape, self.spaces.observation_dtype)
+        """Observations that a user gave as an array as the agent sees them, [B, …], if they can be used."""
+        form = self.source.form
+        return as_batch(observations if form.plain else form.read(observations)[0], form.shape, form.dtype)
 
     def example(self) -> Array:
         """The observation of the unfinished game, or zeros, as a batch of one."""
@@ -211,32 +229,44 @@ class Agent(ABC):
     def learn(
         self,
         total_timesteps: int,
+        callback: CallbackLike = None,
         *,
         progress_bar: bool = False,
-        callbacks: Sequence[Callable[[Event], object]] = (),
+        reset_num_timesteps: bool = False,
     ) -> Self:
-        """Take `total_timesteps` more steps of training. Every event is handed to every callback."""
+        """Take `total_timesteps` more steps of training, or fewer if a callback returns False.
+
+        `callback` is a function that gets every event, a `Callback`, one of Stable-Baselines3's, or a list of these.
+        """
         steps = checks.at_least("total_timesteps", total_timesteps, 1)
+        if checks.flag("reset_num_timesteps", reset_num_timesteps):
+            raise InvalidInputError(
+                "learn(n) always takes n more steps, so reset_num_timesteps must be False; to begin again from step 0, "
+                f"make a new agent: {self.label}(env, …)"
+            )
         if not progress_bar:
+            listeners = Listeners(self, callback, steps)
             if not self._learning.acquire(blocking=False):
-                raise InvalidInputError("the agent is learning in another thread; an agent learns in one at a time")
+                raise InvalidInputError(f"{LEARNING}; an agent learns in one at a time")
             try:
-                self._learn(steps, callbacks)
+                self._learn(steps, listeners)
             finally:
                 self._learning.release()
             return self
         from engram.training.progress import ProgressBar  # noqa: PLC0415 (rich draws from Python's generator on import)
 
         with ProgressBar(self, steps) as bar:
-            return self.learn(steps, callbacks=(bar, *callbacks))
+            return self.learn(steps, [bar, *as_list(callback)])
 
-    def _learn(self, steps: int, callbacks: Sequence[Callable[[Event], object]]) -> None:
+    def _learn(self, steps: int, listeners: Listeners) -> None:
         """Take steps, and note whether an environment of the user's can tell that it was stepped by someone else."""
-        events = self._events(steps, heard=bool(callbacks))
+        events = self._events(steps, heard=bool(listeners))
         before = fingerprint(self._env) if self.source.shared and self._env is not None else None
-        for event in events:
-            for callback in callbacks:
-                callback(event)
+        with listeners:
+            for event in events:
+                listeners(event)
+                if listeners.stopped and isinstance(event, Step):
+                    break
         if self.source.shared and self._env is not None:
             after = fingerprint(self._env)
             self._env_fingerprint = None if after == before else after  # unchanged by steps: it cannot tell
@@ -286,6 +316,9 @@ class Agent(ABC):
         """Learn as a generator of events, or of nothing if nobody listens."""
         steps = checks.at_least("total_timesteps", total_timesteps, 0)
         env = self._environment()
+        self.tally.listening = heard
+        if not heard:
+            self.tally.clear()
         self._env_fingerprint, self._env_moved = None, self.source.shared  # until `learn` knows better
         return play(
             self,
@@ -296,29 +329,45 @@ class Agent(ABC):
             first_action=self.source.first_action,
             lock=self.lock,
             heard=heard,
+            after_game=self.wrappers.begin_game if self.wrappers.start else None,
         )
 
     def predict(
-        self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = True,
+        action_masks: Any = None,
     ) -> tuple[Any, Any]:
         """The action for an observation, or the actions for a batch of them, and `state` as given.
 
-        Deterministic prediction is a pure function of the observation; otherwise the agent explores as it does
-        in training, with a generator of its own.
+        Observations are as the environment gives them, a batch as a vector environment does. Deterministic prediction
+        is a pure function of the observation; otherwise the agent explores as it does in training, with a generator of
+        its own. `action_masks`, 0 or 1 for each action of each observation, says which actions are possible.
         """
         self._env_moved |= self.source.shared  # whoever predicts may also have stepped the environment
-        given = as_array(observation, "observations")
-        single = given.shape == self.spaces.observation_shape
-        batch = self.batch(given[None] if single else given)
+        given, single = self.source.form.read(observation)
+        batch = self.batch(given)
         deterministic = checks.flag("deterministic", deterministic)
+        masks = None if action_masks is None else as_masks(action_masks, len(batch), self.spaces.actions, single=single)
         evaluate: Any = type(self).q_values  # without the check at its door, which the batch has passed
         with self.lock:
             q = evaluate.__wrapped__(self, batch)
-            chosen = greedy_by_hash(q, batch, self.seed, self.config.ties) if deterministic else self._explore(batch, q)
+            if deterministic:
+                open_q = q if masks is None else np.where(masks, q, -np.inf).astype(q.dtype)
+                chosen = greedy_by_hash(open_q, batch, self.seed, self.config.ties)
+            else:
+                chosen = self._explore(batch, q, masks)
         actions = chosen + self.source.first_action
         return (actions[0] if single else actions), state
 
-    def _explore(self, observations: Array, q: Floats) -> Array:
+    def wrapper_states(self) -> States:
+        """What the training environment's wrappers have learned so far, such as means of observations."""
+        with self.lock:
+            return self.wrappers.now()
+
+    def _explore(self, observations: Array, q: Floats, masks: Array | None = None) -> Array:
         """Actions as in training; the exploration is left as it was."""
         before = deepcopy(self.exploration.state_dict())
         measure = (lambda row: self.distances(observations[row : row + 1])[0]) if self.has_memory else None
@@ -328,19 +377,75 @@ class Agent(ABC):
             distances=measure,
             ties=self.config.ties,
         )
+        everything: Longs = np.arange(self.spaces.actions)
+        allowed = [everything] * len(q) if masks is None else [np.flatnonzero(mask) for mask in masks]
         choose, rng = self.exploration.choose, self._prediction_rng
         try:
-            chosen = [choose(self.steps, rng, view.at(row)) for row in range(len(q))]
+            chosen = [choose(self.steps, rng, view.at(row).only(allowed[row])) for row in range(len(q))]
         finally:
             if before:
                 self.exploration.load_state_dict(before)
-        return np.array([check_action(action, self.spaces.actions, self.steps) for action in chosen], np.int64)
+        found = [some[check_action(n, len(some), self.steps)] for n, some in zip(chosen, allowed, strict=True)]
+        return np.array(found, np.int64)
+
+    @property
+    def num_timesteps(self) -> int:
+        """Steps of training taken so far, by the name that Stable-Baselines3 has for them."""
+        return self.loop.step
+
+    def get_env(self) -> Env:
+        """The environment that the agent learns in, made now if there was none yet.
+
+        Whoever has it may step it between two calls of `learn`: an unfinished game is replayed before the next.
+        """
+        if self._env is None:
+            self._env = self.source.make()
+        self._env_moved, self._env_fingerprint = True, None
+        return self._env
+
+    def set_env(self, env: EnvLike) -> None:
+        """Go on learning in another environment of the same kind; the unfinished game of this one is dropped."""
+        if not self._learning.acquire(blocking=False):
+            raise InvalidInputError(f"{LEARNING}; set its environment before or after")
+        try:
+            source = EnvSource(env)
+            spaces = Spaces(source.observation_shape, source.observation_dtype, source.actions)
+            if spaces != self.spaces or source.first_action != self.source.first_action:
+                raise InvalidInputError(f"the agent has {self.spaces}, but the environment has {spaces}")
+            self.abandon_game()
+            if self._env is not None and not self.source.shared:
+                close(self._env)
+            self.source, self._env, self.wrappers = source, None, GameStates(source.peek())
+        finally:
+            self._learning.release()
+
+    def take_metrics(self, length: int) -> Metrics:
+        """What was measured of the episode of this length that has just ended, by name: see docs/metrics.md."""
+        if not self.tally.is_due(self.steps, length):
+            self.tally.start = None
+            return NO_METRICS
+        self.settle_tally()
+        epsilon = self.exploration.epsilon(self.steps)
+        return rounded(({} if epsilon is None else {"explore/epsilon": epsilon}) | self.tally.take())
+
+    def measure(self, starts: Array, followed: Doubles) -> Metrics:
+        """Metrics of an evaluation whose episodes began with these observations, and their discounted returns."""
+        best = self.q_values(starts).max(1).astype(np.float64)
+        metrics = {"start/value": float(best.mean()), "start/bias": float((best - followed).mean())}
+        if type(self).distances is not Agent.distances:
+            nearest = self.distances(starts).min(1).astype(np.float64)
+            metrics["start/distance"] = float(np.sqrt(nearest).mean())
+        if self.has_memory:
+            metrics |= metrics_of_memory(self.memory)  # type: ignore[attr-defined]
+        return rounded(metrics)
 
     def abandon_game(self) -> None:
         """Drop the unfinished game and its episode; learning goes on with a new one."""
         with self.lock:
             self.loop.end_game()
+            self.wrappers.begin_game()
             self.forget_episode()
+            self.tally.clear()
 
     def save(self, path: str | Path) -> None:
         """Write everything that the agent is, mid-episode included, to one safetensors file."""
@@ -416,8 +521,9 @@ class Agent(ABC):
     def _state(self, state_of: Callable[[Any], Any]) -> dict[str, Any]:
         names = ("loop", "policy_rng", *self.saved)
         with self.lock:
+            self.settle_tally()
             state = {name: state_of(getattr(self, name)) for name in names}
-            optional = {name: deepcopy(part_state(getattr(self, name, None))) for name in ("encoder", "exploration")}
+            optional = {name: deepcopy(part_state(getattr(self, name, None))) for name in OPTIONAL}
         return state | {name: content for name, content in optional.items() if content}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -434,11 +540,13 @@ class Agent(ABC):
             raise InvalidInputError(f"the state is not that of a {self.name} agent ({error!r:.300})") from error
 
     def _load_state(self, state: dict[str, Any]) -> None:
+        self.tally.load_state_dict(state.get("tally", {}))
         for name in ("encoder", "exploration"):
             if part_state(getattr(self, name, None)):
                 load_part(getattr(self, name), deepcopy(state[name]))
         for name in (*self.saved, "loop", "policy_rng"):
             load_part(getattr(self, name), state.get(name, {}))
+        self.wrappers.load_state_dict(state.get("wrappers", {}))
         self._env_moved, self._env_fingerprint = True, None
         self.check_valid()
 
@@ -458,6 +566,8 @@ class Agent(ABC):
             self._env_moved = self._env_fingerprint != fingerprint(self._env)
         self._env_moved |= self.loop.chosen is not None  # it raised an error in the middle of a step
         if self._env_moved:
+            self.wrappers.restore(self._env)
             replay_game(self._env, self.loop, first_action=self.source.first_action)
             self._env_moved = False
+        self.wrappers.follow(self._env)
         return self._env

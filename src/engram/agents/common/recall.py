@@ -5,6 +5,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from engram.agents.common.episode import Episode, as_array, stacked
+from engram.agents.common.metrics import metrics_of_reads, metrics_of_writes
+from engram.agents.common.tally import Tally
 from engram.agents.common.waiting import Waiting
 from engram.encoders.base import Encoder, checked
 from engram.errors import InvalidInputError
@@ -84,13 +86,20 @@ class Recall:
         if len(self.unfinished):
             self.unfinished.keys = stacked([self._encode(seen[None])[0] for seen in self.unfinished.keys])
 
-    def finish(self, returns: Floats) -> None:
-        """End the episode, and write it with its returns, now or when keys have settled."""
-        finished = self.unfinished.finish(returns)
-        if self.encoder.settled:
-            finished.write_to(self.memory)
-        else:
+    def finish(self, returns: Floats, tally: Tally, step: int) -> None:
+        """End the episode, and write it with its returns, now or when keys have settled; measure it if that is due."""
+        finished, memory = self.unfinished.finish(returns), self.memory
+        if not self.encoder.settled:
             self.waiting.episodes.append(finished)
+        elif tally.is_due(step, len(returns)):
+            if tally.start is None:  # nothing was written since, so it is what it was then
+                tally.start = float(as_array(memory.read(finished.keys[:1])).max())
+            tally.found = metrics_of_reads(memory, finished)
+            before = memory.written
+            finished.write_to(memory)
+            tally.found |= metrics_of_writes(memory, before)
+        else:
+            finished.write_to(memory)
 
     def q_values(self, observations: Array) -> Floats:
         """Q of every action for a batch of observations, [B, …] → [B, actions]; touches nothing."""

@@ -13,9 +13,9 @@ from engram.memory import EpisodicMemory
 from engram.memory.quick import UNUSABLE, note, read_row, state_of_vector
 from engram.memory.store import Neighbours
 from engram.memory.strategies.compiled import CompiledStrategy
-from engram.networks.dense import STEEPEST, Dense, as_rows, backward, forward, take_step
+from engram.networks.dense import NO_SUMS, STEEPEST, Dense, add_to, as_rows, backward, forward, take_step
 from engram.replay.returns import ReturnBatch
-from engram.typing import Array, Floats, Longs
+from engram.typing import Array, Doubles, Floats, Longs
 from engram.weights import require_finite
 
 
@@ -30,12 +30,12 @@ def slope_by_keys(
     delta: float,
     slopes: Floats,  # [B, d], out
     near_slopes: Floats,  # [B, k, d + 1] of each neighbour's key and value, out; [0, 0, 0] if not wanted
-) -> None:
-    """Slopes of the mean of (Q(s, a) − R)², with Q = Σ wᵢ Qᵢ / Σ wᵢ and wᵢ = 1/(‖h − hᵢ‖² + δ).
+) -> float:
+    """The mean of (Q(s, a) − R)², and its slopes, with Q = Σ wᵢ Qᵢ / Σ wᵢ and wᵢ = 1/(‖h − hᵢ‖² + δ).
 
     States whose table was empty do not count: it predicts 0 whatever the network says.
     """
-    dims = keys.shape[1]
+    dims, loss = keys.shape[1], 0.0
     counted = max((found > 0).sum(), 1)
     weights = np.empty(near_values.shape[1], np.float64)
     for row in range(len(keys)):
@@ -48,6 +48,7 @@ def slope_by_keys(
             total += weights[i] * near_values[row, i]
             whole += weights[i]
         q = total / whole
+        loss += (q - returns[row]) ** 2
         outer = 2 * (q - returns[row]) / counted
         for i in range(found[row]):
             share = weights[i] / whole
@@ -58,6 +59,7 @@ def slope_by_keys(
                 for dim in range(dims):
                     near_slopes[row, i, dim] = -inner * (keys[row, dim] - near_keys[row, i, dim])
                 near_slopes[row, i, dims] = outer * share
+    return float(loss / counted)
 
 
 @compiled
@@ -77,19 +79,23 @@ def learn(
     decay: float,
     epsilon: float,
     near_slopes: Floats,  # [B, k, d + 1], out; [0, 0, 0] if not wanted
+    sums: Doubles,  # to which 1, the loss and the norm of its gradient are added; [0] if not wanted
 ) -> bool:
     """One step of RMSprop on the mean of (Q(s, a) − R)²; False, and nothing is changed, if gradients overflow."""
     slopes = np.empty_like(layers)
     rows, dims = len(x), widths[-1]
     first = len(layers) - rows * dims
     keys, by_keys = layers[first:].reshape(rows, dims), slopes[first:].reshape(rows, dims)
-    slope_by_keys(keys, near_keys, near_values, distances, found, returns, delta, by_keys, near_slopes)
+    loss = slope_by_keys(keys, near_keys, near_values, distances, found, returns, delta, by_keys, near_slopes)
     for slope in near_slopes.flat:
         if not abs(slope) * rows <= STEEPEST:  # an entry may be near to all states
             return False
     gradient = np.empty_like(parameters)
     backward(parameters, widths, x, layers, slopes, gradient)
-    return take_step(parameters, squares, gradient, learning_rate, decay, epsilon)
+    taken = take_step(parameters, squares, gradient, learning_rate, decay, epsilon)
+    if taken:
+        add_to(sums, loss, gradient)
+    return taken
 
 
 @compiled
@@ -145,8 +151,11 @@ class CompiledKeys:
         """The kernel that acts by the network's keys, what it needs besides, and the numbers of an observation."""
         return act, (self.dense.parameters, self.dense.widths, self.dense.room(1)), self._inputs
 
-    def learn(self, batch: ReturnBatch, memory: EpisodicMemory) -> None:
-        """One step of RMSprop on the mean of (Q(s, a) − R)² over a batch of remembered states."""
+    def learn(self, batch: ReturnBatch, memory: EpisodicMemory, sums: Doubles = NO_SUMS) -> None:
+        """One step of RMSprop on the mean of (Q(s, a) − R)² over a batch of remembered states.
+
+        To `sums`, unless it is empty, 1, the loss and the norm of its gradient are added.
+        """
         dense, settings = self.dense, self.settings
         x = as_rows(self.front(batch.observations), self._inputs)
         layers = dense.run(x)
@@ -167,6 +176,7 @@ class CompiledKeys:
             batch.returns,
             *self._numbers,
             slopes,
+            sums,
         )
         require_finite(learned)
         if settings.learn_memory:
@@ -181,6 +191,9 @@ class CompiledKeys:
         np.add.at(gradients, back, slopes[there])
         numbers = np.concatenate([near.keys, near.values[:, :, None]], 2)[there][first]
         learn_entries(memory, self.settings, unique, numbers, gradients)
+
+    def tell(self) -> None:
+        """Nothing is waited for: a step is done when `learn` returns."""
 
     def check_valid(self) -> None:
         """Raise InvalidInputError unless every weight is one that can be saved and loaded."""

@@ -7,16 +7,17 @@ import numpy as np
 from engram.agents.learners.feeds import Sent, encoded, kind_of, source_for
 from engram.agents.learners.front import Front
 from engram.agents.learners.key_settings import KeySettings, checked, learn_entries
-from engram.agents.learners.rmsprop_torch import RMSprop, health, require_healthy
+from engram.agents.learners.rmsprop_torch import Feedback, RMSprop
 from engram.compiling import compiled
 from engram.devices import check_weights, put, torch
 from engram.memory import EpisodicMemory
 from engram.memory.probe import Near
 from engram.networks import Network, make_module
+from engram.networks.dense import NO_SUMS
 from engram.networks.inputs import as_input
 from engram.recording import Exchange, Field, Recorded, Recordings
 from engram.replay.returns import ReturnBatch
-from engram.typing import Array, Floats, Longs
+from engram.typing import Array, Doubles, Floats, Longs
 
 
 class TorchKeys:
@@ -68,11 +69,19 @@ class TorchKeys:
         for name, weight in self.module.named_parameters():
             put(weight, state[name])
 
-    def learn(self, batch: ReturnBatch, memory: EpisodicMemory) -> None:
-        """One step of RMSprop on the mean of (Q(s, a) − R)² over a batch of remembered states."""
-        like = encoded(self.front, batch.observations)
-        key = id(memory), kind_of(like)
-        self._steps.get(key, lambda: KeyStep(self, memory, like)).learn(batch, like)
+    def learn(self, batch: ReturnBatch, memory: EpisodicMemory, sums: Doubles = NO_SUMS) -> None:
+        """One step of RMSprop on the mean of (Q(s, a) − R)² over a batch of remembered states.
+
+        To `sums`, unless it is empty, 1, the loss and the norm of its gradient are added when the step is done.
+        """
+        like, watched = encoded(self.front, batch.observations), len(sums) > 0
+        key = id(memory), kind_of(like), watched
+        self._steps.get(key, lambda: KeyStep(self, memory, like, watched=watched)).learn(batch, like, sums)
+
+    def tell(self) -> None:
+        """Wait for the last step, so that sums are whole."""
+        for step in self._steps:
+            step.check_valid()
 
 
 @compiled
@@ -98,22 +107,22 @@ def put_targets(
 class KeyStep:
     """A learning step with batches of one kind, recorded."""
 
-    def __init__(self, network: TorchKeys, memory: EpisodicMemory, like: Any) -> None:
+    def __init__(self, network: TorchKeys, memory: EpisodicMemory, like: Any, *, watched: bool) -> None:
         self._network, self._memory, device, size = network, memory, network.device, len(like)
         self._source = source_for(1, like)
         self._probe: Any = memory.probe_each(size) or HostProbe(memory)
         fields: dict[str, Field] = dict.fromkeys(("returns", "factors", "empty"), ((size, 1), np.float32))
         fields["due"] = ((), np.bool_)
         self._given = Exchange(device, self._source.fields | self._probe.fields | fields)
-        self._found = health(device)
+        self._found = Feedback(device, watched=watched)
         near = size, min(memory.neighbours, memory.capacity)
         rows = {"keys": ((*near, memory.key_size), np.float32), "values": (near, np.float32)}
         slopes = {f"by_{name}": field for name, field in rows.items()}
         self._entries = Exchange(device, rows | slopes) if network.settings.learn_memory else None
-        changes = [*network.optimiser.state, self._found.there["healthy"]]
+        changes = [*network.optimiser.state, self._found.healthy]
         self._recorded = Recorded(self._work, device, changes=changes, possible=self._probe.recordable)
 
-    def learn(self, batch: ReturnBatch, observations: Any) -> None:
+    def learn(self, batch: ReturnBatch, observations: Any, sums: Doubles) -> None:
         """Take the step with a batch whose observations are encoded; on a GPU, it goes on after this returns."""
         self.check_valid()
         self._source.take(self._given, observations)
@@ -122,6 +131,7 @@ class KeyStep:
         here["due"][()] = put_targets(*given, here["returns"], here["empty"], here["factors"])
         self._probe.aim(self._given, batch.actions)
         self._recorded()
+        self._found.tell(sums)
         self._recorded.wait_for_mark()
         if not self._probe.usable():
             self.check_valid()
@@ -134,7 +144,7 @@ class KeyStep:
     def check_valid(self) -> None:
         """Raise DivergedError if the last step could not be taken; waits for it."""
         self._recorded.wait()
-        require_healthy(self._found)
+        self._found.take()
 
     def _work(self) -> None:
         """The network, the search, the gradient and RMSprop."""
@@ -145,7 +155,8 @@ class KeyStep:
         self._recorded.mark()
         with torch.no_grad():
             estimated = Estimate(h, near, given["empty"], network.settings.delta)
-            slope = (estimated.q - given["returns"]).mul_(given["factors"])
+            error = estimated.q - given["returns"]
+            slope = error * given["factors"]
             by_h = estimated.slope_of_h(slope)
             sound = near.usable
             if self._entries is not None:
@@ -155,7 +166,9 @@ class KeyStep:
                     self._entries.there[name].copy_(tensor)
                 self._entries.fetch()
         gradients = torch.autograd.grad(h, optimiser.parameters, by_h)
-        optimiser.step(gradients, sound=sound, due=given["due"], healthy=self._found.there["healthy"])
+        squared = optimiser.step(gradients, sound=sound, due=given["due"], healthy=self._found.healthy)
+        if self._found.watched:
+            self._found.note((error * slope).sum() / 2, squared)
         self._found.fetch()
 
     def _learn_entries(self, near: dict[str, Array]) -> None:

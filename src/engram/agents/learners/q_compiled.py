@@ -6,9 +6,9 @@ from engram.agents.learners.front import Front
 from engram.agents.learners.q_settings import QSettings, combination
 from engram.agents.learners.rmsprop import Averages
 from engram.compiling import compiled
-from engram.networks.dense import Dense, as_rows, backward, forward, take_step
+from engram.networks.dense import NO_SUMS, Dense, add_to, as_rows, backward, forward, take_step
 from engram.replay.transitions import Batch
-from engram.typing import Array, Floats, Longs
+from engram.typing import Array, Doubles, Floats, Longs
 from engram.weights import require_finite
 
 
@@ -74,6 +74,7 @@ def learn(
     learning_rate: float,
     decay: float,
     epsilon: float,
+    sums: Doubles,  # to which 1, the mean loss and the norm of the gradient are added; [0] if not wanted
 ) -> bool:
     """One step of RMSprop on the Huber loss between Q(s, a) and its target, summed; False if gradients overflow."""
     rows, heads = len(observations), len(to_q)
@@ -83,14 +84,19 @@ def learn(
     run(online, widths, to_q, observations, layers, q)
     slopes = np.empty_like(layers)
     last = slopes[len(slopes) - rows * heads :].reshape(rows, heads)
+    loss = 0.0
     for row in range(rows):
         error = q[row, actions[row]] - y[row]
+        loss += error**2 / 2 if abs(error) <= 1 else abs(error) - 0.5
         slope = error if np.isnan(error) else min(max(error, np.float32(-1)), np.float32(1))
         for head in range(heads):
             last[row, head] = slope * to_q[head, actions[row]]
     gradient = np.empty_like(online)
     backward(online, widths, observations, layers, slopes, gradient)
-    return take_step(online, squares, gradient, learning_rate, decay, epsilon)
+    taken = take_step(online, squares, gradient, learning_rate, decay, epsilon)
+    if taken:
+        add_to(sums, loss / rows, gradient)
+    return taken
 
 
 class CompiledQ:
@@ -117,12 +123,22 @@ class CompiledQ:
         run(online.parameters, online.widths, self._to_q, x, online.room(len(x)), q)
         return q
 
+    def target_values(self, observations: Array) -> Floats:
+        """The target network's Q' of every action, [B, …] → [B, actions]."""
+        target, x = self.target, self._rows(observations)
+        q = np.empty((len(x), self._to_q.shape[1]), np.float32)
+        run(target.parameters, target.widths, self._to_q, x, target.room(len(x)), q)
+        return q
+
     def renew_target(self) -> None:
         """Make the target network equal to the network."""
         self.target.parameters[:] = self.online.parameters
 
-    def learn(self, batch: Batch) -> None:
-        """One step of RMSprop on the Huber loss between Q(s, a) and the targets, summed over the batch."""
+    def learn(self, batch: Batch, sums: Doubles = NO_SUMS) -> None:
+        """One step of RMSprop on the Huber loss between Q(s, a) and the targets, summed over the batch.
+
+        To `sums`, unless it is empty, 1, the mean loss and the norm of the gradient are added.
+        """
         learned = learn(
             self.online.parameters,
             self.target.parameters,
@@ -134,8 +150,12 @@ class CompiledQ:
             batch.rewards,
             *self._following(batch),
             *self._numbers,
+            sums,
         )
         require_finite(learned)
+
+    def tell(self) -> None:
+        """Nothing is waited for: a step is done when `learn` returns."""
 
     def targets(self, batch: Batch) -> Floats:
         """y = r + γ Q'(s', argmaxₐ Q(s', a)), or r + γ maxₐ Q'(s', a) if not double; nothing follows an end. [B]."""

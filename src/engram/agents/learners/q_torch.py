@@ -9,13 +9,14 @@ import numpy as np
 from engram.agents.learners.feeds import Sent, encoded, kind_of, source_for
 from engram.agents.learners.front import Front
 from engram.agents.learners.q_settings import QSettings, combination
-from engram.agents.learners.rmsprop_torch import RMSprop, health, require_healthy
+from engram.agents.learners.rmsprop_torch import Feedback, RMSprop
 from engram.devices import check_weights, put, torch
 from engram.networks import Network, make_module
+from engram.networks.dense import NO_SUMS
 from engram.networks.inputs import as_input
 from engram.recording import Exchange, Recorded, Recordings, at_once
 from engram.replay.transitions import Batch
-from engram.typing import Array, Floats
+from engram.typing import Array, Doubles, Floats
 
 
 class QNetwork:
@@ -125,16 +126,21 @@ class TorchQ:
         """Q of every action, [B, …] → [B, actions]."""
         return self.online(observations)
 
+    def target_values(self, observations: Array) -> Floats:
+        """The target network's Q' of every action, [B, …] → [B, actions]."""
+        return self.target(observations)
+
     def renew_target(self) -> None:
         """Make the target network equal to the network."""
         self.target.copy(self.online)
 
-    def learn(self, batch: Batch) -> None:
+    def learn(self, batch: Batch, sums: Doubles = NO_SUMS) -> None:
         """One step of RMSprop on the Huber loss between Q(s, a) and the targets, summed over the batch.
 
-        On a GPU the step is only begun. If it cannot be taken, the next one says so, or whatever saves the agent.
+        On a GPU the step is only begun. If it cannot be taken, the next one says so, or whatever saves the agent. To
+        `sums`, unless it is empty, 1, the mean loss and the norm of the gradient are added when it is done.
         """
-        self._step_for(batch).learn(batch)
+        self._step_for(batch, watched=len(sums) > 0).learn(batch, sums)
 
     def targets(self, batch: Batch) -> Floats:
         """The targets of a batch, [B]."""
@@ -148,27 +154,32 @@ class TorchQ:
         for step in self._steps:
             step.check_valid()
 
-    def _step_for(self, batch: Batch) -> "QStep":
+    def tell(self) -> None:
+        """Wait for the last step, so that sums are whole."""
+        self.check_valid()
+
+    def _step_for(self, batch: Batch, *, watched: bool = False) -> "QStep":
         like = encoded(self.front, batch.observations)
-        return self._steps.get(kind_of(like), lambda: QStep(self, like))
+        return self._steps.get((kind_of(like), watched), lambda: QStep(self, like, watched=watched))
 
 
 class QStep:
     """A learning step with batches of one kind, recorded."""
 
-    def __init__(self, learner: TorchQ, like: Any) -> None:
+    def __init__(self, learner: TorchQ, like: Any, *, watched: bool) -> None:
         self._learner, device, size = learner, learner.device, len(like)
         self._source = source_for(2, like)
         fields = {"actions": ((size, 1), np.int64), "rewards": ((size, 1), np.float32), "ended": ((size, 1), np.bool_)}
         self._given = Exchange(device, self._source.fields | fields)
-        self._found = health(device)
-        changes = [*learner.optimiser.state, self._found.there["healthy"]]
+        self._found = Feedback(device, watched=watched)
+        changes = [*learner.optimiser.state, self._found.healthy]
         self._recorded = Recorded(self._work, device, changes=changes)
 
-    def learn(self, batch: Batch) -> None:
+    def learn(self, batch: Batch, sums: Doubles) -> None:
         """Begin the step; first, raise DivergedError if the last one could not be taken."""
         self.take(batch)
         self._recorded()
+        self._found.tell(sums)
         if self._learner.device.type == "cpu":
             self.check_valid()
 
@@ -185,7 +196,7 @@ class QStep:
     def check_valid(self) -> None:
         """Raise DivergedError if the last step could not be taken; waits for it."""
         self._recorded.wait()
-        require_healthy(self._found)
+        self._found.take()
 
     def inputs(self) -> torch.Tensor:
         """Send the batch; the observations and those that followed, [2, B, …]."""
@@ -198,9 +209,12 @@ class QStep:
         now, following = self.inputs()
         *values, q = at_once(self._learner.device, *self._values(following), lambda: online.forward(now))
         taken = q.gather(1, self._given.there["actions"])  # Q(s, a), [B, 1]
-        slope = (taken.detach() - self.targets(values)).clamp_(-1, 1)  # of the Huber loss
+        error = taken.detach() - self.targets(values)
+        slope = error.clamp(-1, 1)  # of the Huber loss
         gradients = torch.autograd.grad(taken, online.parameters, slope)
-        optimiser.step(gradients, healthy=self._found.there["healthy"])
+        squared = optimiser.step(gradients, healthy=self._found.healthy)
+        if self._found.watched:
+            self._found.note((slope * (error - slope / 2)).mean(), squared)
         self._found.fetch()
 
     def _values(self, following: torch.Tensor) -> list[Callable[[], torch.Tensor]]:

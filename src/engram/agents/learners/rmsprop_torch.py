@@ -8,7 +8,8 @@ import numpy as np
 
 from engram.devices import put, torch
 from engram.envs.observed import LARGEST
-from engram.recording import Exchange
+from engram.recording import Exchange, Field
+from engram.typing import Doubles
 from engram.weights import require_finite
 
 ALIGNED = 64  # numbers, at a multiple of which each parameter begins: 256 bytes, as PyTorch's own allocations do
@@ -61,15 +62,18 @@ class RMSprop:
         sound: torch.Tensor | None = None,
         due: torch.Tensor | None = None,
         healthy: torch.Tensor | None = None,
-    ) -> None:
+    ) -> torch.Tensor:
         """Take one step along the gradients, given in the order of the parameters, without waiting for the device.
+
+        Return the sum of the squares of the gradients.
 
         If float32 cannot hold the sum of the squares of the gradients, or what they were computed from is not `sound`,
         `healthy` becomes false, and from then on nothing changes; without it, DivergedError is raised. Nor does
         anything change unless a step is `due`.
         """
         g = self._joined(gradients)
-        taken = torch.dot(g, g) < inf
+        squared = torch.dot(g, g)
+        taken = squared < inf
         taken = taken if sound is None else taken.logical_and_(sound)
         if healthy is None:
             require_finite(bool(taken))
@@ -79,6 +83,7 @@ class RMSprop:
         g = torch.where(taken, g, self._zero)
         self._m.mul_(torch.where(taken, self._decay, self._one)).addcmul_(g, g, value=1 - self.decay)
         self._theta.addcdiv_(g, (self._m + self.epsilon).sqrt_(), value=-self.learning_rate)
+        return squared
 
     def _joined(self, tensors: Iterable[torch.Tensor]) -> torch.Tensor:
         """Tensors in the shapes of the parameters as one vector, with zeros in the gaps."""
@@ -103,17 +108,41 @@ class RMSprop:
             put(square, state[str(number)], lowest=0.0, highest=LARGEST)
 
 
-def health(device: torch.device) -> Exchange:
-    """What comes back from a device after a step: whether all steps so far could be taken."""
-    found = Exchange(device, {"healthy": ((), np.bool_)})
-    found.here["healthy"][()] = True
-    found.send()
-    return found
+class Feedback:
+    """What comes back from a device after a step: whether all steps so far could be taken and, if asked, its loss."""
 
+    def __init__(self, device: torch.device, *, watched: bool) -> None:
+        self.watched = watched
+        numbers: dict[str, Field] = {"loss": ((), np.float64), "squared": ((), np.float64)} if watched else {}
+        self._exchange = Exchange(device, {"healthy": ((), np.bool_), **numbers})
+        self._exchange.here["healthy"][()] = True
+        self._exchange.send()
+        self._sums: Doubles | None = None  # which are to be told of the step that was begun last
 
-def require_healthy(found: Exchange) -> None:
-    """Raise DivergedError, once, if a step could not be taken."""
-    if not found.here["healthy"]:
-        found.here["healthy"][()] = True
-        found.send()
-        require_finite(False)
+    @property
+    def healthy(self) -> torch.Tensor:
+        """Whether all steps so far could be taken, on the device."""
+        return self._exchange.there["healthy"]
+
+    def note(self, loss: torch.Tensor, squared: torch.Tensor) -> None:
+        """Called by a step that is watched, with its loss and the sum of its gradient's squares."""
+        self._exchange.there["loss"].copy_(loss)
+        self._exchange.there["squared"].copy_(squared)
+
+    def fetch(self) -> None:
+        """Called last by a step."""
+        self._exchange.fetch()
+
+    def tell(self, sums: Doubles) -> None:
+        """When the step that was just begun is done, add 1, its loss and the norm of its gradient to these sums."""
+        self._sums = sums if len(sums) else None
+
+    def take(self) -> None:
+        """Called when the last step is done: raise DivergedError, once, if it could not be taken."""
+        here, sums, self._sums = self._exchange.here, self._sums, None
+        if not here["healthy"]:
+            here["healthy"][()] = True
+            self._exchange.send()
+            require_finite(False)
+        if sums is not None:
+            sums += np.array([1.0, float(here["loss"]), float(here["squared"]) ** 0.5])

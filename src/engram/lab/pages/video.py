@@ -8,7 +8,8 @@ import numpy as np
 
 from engram.agents import Agent
 from engram.envs.faults import close
-from engram.envs.make import make_by_id
+from engram.envs.make import Env, make_by_id
+from engram.envs.wrapper_state import frozen
 from engram.errors import InvalidInputError, MissingExtraError
 from engram.files.disk import replacing
 from engram.lab.pages.style import COLOURS
@@ -32,22 +33,28 @@ LONGEST_STEPS = 3_000  # of a film
 def film(agent: Agent, env_id: str, *, seed: int, explain: bool = False) -> Iterator[Array]:
     """The pictures of one evaluation episode, [height, width, 3], one per step."""
     env = make_by_id(env_id, render_mode="rgb_array")
-    checked, scale = CheckedEnv(env), Scale()
     try:
-        observation = checked.reset(reset_seed(seed, "evaluation", 0))
-        total = 0.0
-        for step in range(LONGEST_STEPS):
-            action = int(agent.predict(observation)[0])
-            picture = enlarge(render(env))
-            if explain:
-                picture = np.concatenate([picture, panel(agent, observation, action, total, len(picture), scale)], 1)
-            yield picture
-            observation, reward, terminated, truncated, _ = checked.step(action, step + 1)
-            total += reward
-            if terminated or truncated:
-                break
+        with frozen([env], agent.wrapper_states()):
+            yield from _pictures(agent, env, seed, explain)
     finally:
         close(env)
+
+
+def _pictures(agent: Agent, env: Env, seed: int, explain: bool) -> Iterator[Array]:
+    checked, scale = CheckedEnv(env), Scale()
+    observation = checked.reset(reset_seed(seed, "evaluation", 0))
+    total = 0.0
+    for step in range(LONGEST_STEPS):
+        mask = None if checked.allowed is None else np.isin(np.arange(agent.spaces.actions), checked.allowed)
+        action = int(agent.predict(observation, action_masks=mask)[0])
+        picture = enlarge(render(env))
+        if explain:
+            picture = np.concatenate([picture, panel(agent, observation, action, total, len(picture), scale)], 1)
+        yield picture
+        observation, reward, terminated, truncated, _ = checked.step(action, step + 1)
+        total += reward
+        if terminated or truncated:
+            break
 
 
 def write_video(path: Path, pictures: Iterator[Array], *, fps: int = 30) -> int:

@@ -6,6 +6,8 @@ from engram.compiling import compiled
 from engram.typing import Whole
 
 APPEND, REPLACE, BLEND, DISCARD = 0, 1, 2, 3
+UPDATE = 4  # no decision: the table holds this very state, which is updated in place
+OUTCOMES = ("new", "replaced", "merged", "discarded", "updated")  # of a write, by these numbers
 
 
 class RefusedError(Exception):
