@@ -130,9 +130,12 @@ def comments_of(kind: type) -> dict[str, str]:
 
 
 def _comments(source: str) -> Iterator[tuple[str, str]]:
-    names: dict[int, str] = {}
+    """The first name of each statement, with the comment within it or at its end."""
+    first: str | None = None
     for token in tokenize.generate_tokens(io.StringIO(inspect.cleandoc(source)).readline):
-        if token.type == tokenize.NAME and token.line[: token.start[1]].strip() == "":
-            names[token.start[0]] = token.string
-        elif token.type == tokenize.COMMENT and token.start[0] in names:
-            yield names[token.start[0]], token.string.removeprefix("#").strip()
+        if token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT):
+            first = None
+        elif token.type == tokenize.NAME and first is None:
+            first = token.string
+        elif token.type == tokenize.COMMENT and first is not None:
+            yield first, token.string.removeprefix("#").strip()
