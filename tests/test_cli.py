@@ -25,6 +25,11 @@ def test_train_then_eval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     told = capsys.readouterr().out
     assert "episode 2: return" in told
     assert "over 3 episodes" in told
+    assert main(["eval", out, "--episodes", "3", "--json"]) == 0
+    plain = json.loads(capsys.readouterr().out)
+    assert len(plain["returns"]) == len(plain["lengths"]) == plain["episodes"] == 3
+    assert plain["mean"] == pytest.approx(sum(plain["returns"]) / 3)
+    assert f"{plain['mean']:.1f} ± {plain['std']:.1f}" in told
 
 
 def test_a_finished_run_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,8 +22,9 @@ commands:
   train AGENT   train an agent and write everything about the run to a folder; AGENT is one of
 {agents}
                 or module:Class, an agent of your own
-  train --resume FOLDER   go on with an interrupted run, exactly where it was
+  train --resume FOLDER   go on with an interrupted run exactly where it was, or with a finished one (--steps)
   eval          play episodes with a trained agent and report its returns; --video shows it at play
+  runs          list the runs in a folder: how far each is, its score, its age
   study         carry out many runs: a whole table of the paper, or a study of your own
   report        show what came of a study: tables beside the paper's, figures, claims, on one page
   claims        say which of the paper's claims hold
@@ -40,6 +41,7 @@ COMMANDS = {  # name → its file, and the function there
     "study": ("study", "study"),
     "report": ("report", "report"),
     "claims": ("report", "claims"),
+    "runs": ("list_runs", "runs"),
     "bench": ("bench", "bench"),
 }
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
