@@ -9,6 +9,10 @@ from rich.table import Table
 from tyro.conf import Positional
 
 from engram.commands.screen import Console, Text
+from engram.errors import InvalidInputError
+from engram.files.disk import is_file
+from engram.lab.pages.page import Block
+from engram.lab.pages.run_page import RunReport
 from engram.lab.reports import find_report, read_evidence, write_claims
 from engram.paper.claims import CLAIMS
 from engram.paper.registry import STUDIES
@@ -18,10 +22,23 @@ COLOURS = {"holds": "green", "does not hold": "red", "undecided": "yellow"}
 
 @dataclass(frozen=True)
 class Report:
-    """Write a study's tables, figures and claims as one page, and its parts as files."""
+    """Write one page about a study, with its tables, figures and claims, or about single runs, and its parts as files."""
 
-    study: Positional[Path]  # the study's folder
-    out: Path | None = None  # where to write; by default the study's folder itself
+    folders: Positional[tuple[Path, ...]]  # a study's folder, or those of one or more runs
+    out: Path | None = None  # where to write; by default a study's folder itself, or report/ in a run's or beside several
+
+    def write(self) -> Path:
+        """Write the page; return its path."""
+        if not self.folders:
+            raise InvalidInputError("engram report needs a folder: that of a study, or those of one or more runs")
+        first = self.folders[0]
+        studies = [folder for folder in self.folders if is_file(folder / "study.json")]
+        if len(self.folders) == 1 and (studies or not is_file(first / "config.json")):
+            return find_report(first, self.out or first, STUDIES).write()
+        if studies:
+            raise InvalidInputError(f"{studies[0]} is a study, which has a page of its own: engram report {studies[0]}")
+        beside = first if len(self.folders) == 1 else first.absolute().parent
+        return RunReport.read(self.folders, self.out or beside / "report", memory_pictures).write()
 
 
 @dataclass(frozen=True)
@@ -36,8 +53,12 @@ class Claims:
 def report(words: Sequence[str], console: Console) -> None:
     """Carry out `engram report`."""
     options = tyro.cli(Report, prog="engram report", args=words)
-    path = find_report(options.study, options.out or options.study, STUDIES).write()
-    console.print(f"the report is {path}; tables and figures lie beside it")
+    console.print(f"the report is {options.write()}; tables and figures lie beside it")
+
+
+def memory_pictures(run: Path) -> list[Block]:
+    """Pictures of what the memory of a finished run holds."""
+    return []
 
 
 def claims(words: Sequence[str], console: Console) -> None:
