@@ -33,7 +33,9 @@ def test_a_runs_folder_is_loaded_by_its_path(tmp_path: Path) -> None:
     assert main(["train", "mfec", "--steps", "200", "--capacity", "20", "--no-progress", "--out", str(out)]) == 0
     for agent in (load(out), MFEC.load(str(out)), load(out, for_prediction=True)):
         assert agent.steps == 200
-        assert evaluate_policy(agent, "CartPole-v1", 2) == evaluate_policy(load(out / "model.safetensors"), "CartPole-v1", 2)
+        assert evaluate_policy(agent, "CartPole-v1", 2) == evaluate_policy(
+            load(out / "model.safetensors"), "CartPole-v1", 2
+        )
     (out / "model.safetensors").unlink()
     with pytest.raises(ModelFileError, match="not finished, go on with it: engram train --resume"):
         load(out)
@@ -50,9 +52,7 @@ def test_a_runs_folder_is_loaded_by_its_path(tmp_path: Path) -> None:
         lambda: D3QN(Vectors, **NETWORK),
     ],
 )
-def test_an_agent_loaded_for_prediction_needs_no_environment_and_predicts_the_same(
-    agent: Any, tmp_path: Path
-) -> None:
+def test_an_agent_loaded_for_prediction_needs_no_environment_and_predicts_the_same(agent: Any, tmp_path: Path) -> None:
     trained: Agent = agent().learn(120)
     trained.save(path := tmp_path / "agent.safetensors")
     with pytest.raises(InvalidInputError, match="for_prediction=True"):

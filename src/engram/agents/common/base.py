@@ -14,6 +14,7 @@ from engram import checks
 from engram.agents.common.config import AgentConfig
 from engram.agents.common.metrics import metrics_of_memory, rounded
 from engram.agents.common.model_file import MALFORMED, Model, as_path, find_model, read_model, write_model
+from engram.agents.common.policy import spaces_arrays
 from engram.agents.common.saved import check_part, load_part, part_in_pieces, part_state
 from engram.agents.common.settings import signature_of
 from engram.agents.common.tally import Tally
@@ -30,6 +31,7 @@ from engram.errors import DivergedError, EngramError, InvalidInputError, ModelFi
 from engram.exploration import Exploration, View
 from engram.exploration.epsilon_greedy import EpsilonGreedy
 from engram.exploration.greedy import greedy_by_hash
+from engram.files.archives import write_archive
 from engram.parts import Spaces
 from engram.randomness import generator
 from engram.sources import is_ours, source_digest
@@ -91,7 +93,7 @@ class Agent(ABC):
         """Initialise the agent with a config."""
         self.config = config
         self._make_locks()
-        self.source = env if isinstance(env, AbsentEnv) else EnvSource(env)
+        self.source: EnvSource = env if isinstance(env, AbsentEnv) else EnvSource(env)
         say_once(self.source.form.note)
         self.wrappers = self.source.game_states()
         self.spaces = Spaces(self.source.observation_shape, self.source.observation_dtype, self.source.actions)
@@ -203,6 +205,10 @@ class Agent(ABC):
 
     def check_parts(self) -> None:
         """Raise InvalidInputError unless what is saved fits together, beyond what each part checks by itself."""
+
+    def policy_arrays(self) -> dict[str, Array]:
+        """What chooses greedy actions, for `export_policy`: an encoder, a network, a memory."""
+        raise InvalidInputError(f"{self.label} does not say how its policy is exported: it has no policy_arrays()")
 
     def check_learned(self) -> None:
         """Raise an error unless what was learned is such that it can be loaded again; called before it is saved."""
@@ -414,10 +420,14 @@ class Agent(ABC):
         with self.lock:
             write_model(as_path(path), self.name, self.describe(), self.state_in_pieces())
 
+    def export_policy(self, path: str | Path) -> None:
+        """Write what chooses the greedy actions as a NumPy archive, which needs no Engram to be read."""
+        with self.lock:
+            common = spaces_arrays(self.spaces, self.source.first_action, self.seed, self.config.ties)
+            write_archive(as_path(path), {**common, **self.policy_arrays()})
+
     @classmethod
-    def load(
-        cls, path: str | Path, env: EnvLike | None = None, *, for_prediction: bool = False, **parts: Any
-    ) -> Self:
+    def load(cls, path: str | Path, env: EnvLike | None = None, *, for_prediction: bool = False, **parts: Any) -> Self:
         """An agent from a file or a run's folder, ready to predict and to go on learning exactly where it was.
 
         `env` is needed if the agent was not trained in an environment with an id; `for_prediction` makes none, and the
