@@ -41,6 +41,7 @@ def test_without_torch_vectors_work_and_images_and_gpus_name_the_extra() -> None
         ("scipy", "report", ["claims", "."]),
         ("PIL", "video", ["eval", ".", "--video", "film.gif"]),
         ("ray", "ray", ["study", "cartpole", "--ray", "local"]),
+        ("optuna", "tune", ["tune", "mfec", "--space", "capacity=5,10"]),
         ("ale_py", "atari", ["train", "mfec", "--env", "engram/Pong-v0"]),
     ],
 )
