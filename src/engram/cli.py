@@ -25,7 +25,9 @@ commands:
   train --resume FOLDER   go on with an interrupted run exactly where it was, or with a finished one (--steps)
   eval          play episodes with a trained agent and report its returns; --video shows it at play
   runs          list the runs in a folder: how far each is, its score, its age
+  export        write what a trained agent remembers, or its policy, as a NumPy archive; `import` reads a memory back
   study         carry out many runs: a whole table of the paper, or a study of your own
+  tune          search for good settings of an agent in an environment
   report        show what came of a study: tables beside the paper's, figures, claims, on one page
   claims        say which of the paper's claims hold
   bench         measure how fast it is here, beside what people use instead
@@ -42,6 +44,9 @@ COMMANDS = {  # name → its file, and the function there
     "report": ("report", "report"),
     "claims": ("report", "claims"),
     "runs": ("list_runs", "runs"),
+    "tune": ("tune", "tune_settings"),
+    "export": ("export", "export"),
+    "import": ("export", "import_memory"),
     "bench": ("bench", "bench"),
 }
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")

@@ -2,9 +2,9 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +19,7 @@ from engram.runs.folder import Cadence, RunFolder
 from engram.runs.run import Run
 
 DETERMINED = ("config.json", "progress.jsonl", "model.safetensors", "result.json")
-SETTINGS = {
+SETTINGS: dict[str, dict[str, Any]] = {
     "mfec": {"capacity": 20, "strategy": "dkm"},
     "nec": {"capacity": 20, "learning_start_steps": 50, "encoder": "scaled:steps=60"},
     "d3qn": {"learning_start_steps": 50, "target_update_steps": 70},
@@ -71,9 +71,9 @@ def test_an_interrupted_run_takes_the_new_length(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run, from which every test takes a copy."""
-    yield carry_out(short("mfec"), tmp_path_factory.mktemp("finished") / "run").path
+    return carry_out(short("mfec"), tmp_path_factory.mktemp("finished") / "run").path
 
 
 @pytest.mark.parametrize("broken_at", ["move_aside", "write_atomically"])
@@ -97,7 +97,7 @@ def test_a_failure_on_the_way_leaves_a_run_that_the_same_call_goes_on_with(
 
 def test_a_run_cannot_become_shorter_and_the_same_length_changes_nothing(finished: Path, tmp_path: Path) -> None:
     folder = RunFolder(shutil.copytree(finished, tmp_path / "run"))
-    with pytest.raises(InvalidInputError, match="at least the 250 that .* was begun with, got 200"):
+    with pytest.raises(InvalidInputError, match=r"at least the 250 that .* was begun with, got 200"):
         extend(folder, folder.run(), 200)
     assert extend(folder, folder.run(), 250) == folder.run()
     assert products(folder.path) == products(finished)

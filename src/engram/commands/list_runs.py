@@ -18,6 +18,7 @@ from engram.commands.screen import Console, Text
 from engram.errors import RunFolderError
 from engram.lab.cell import strategy_name
 from engram.lab.labels import strategy_label
+from engram.lab.search_file import SEARCH_FILE
 from engram.lab.study_folder import StudyFolder
 from engram.runs.folder import RunFolder
 from engram.runs.glance import Glance, glances_in
@@ -41,7 +42,9 @@ def runs(words: Sequence[str], console: Console) -> None:
     if not options.folder.is_dir():
         raise RunFolderError(f"there is no folder {options.folder}; train a run: engram train mfec --out runs/first")
     found = sorted(glances_in(options.folder), key=lambda run: _order(run, options.sort))
-    studies = [] if len(found) == 1 and found[0].path == options.folder else _studies_in(options.folder)
+    alone = len(found) == 1 and found[0].path == options.folder
+    studies = [] if alone else _holding(options.folder, "study.json")
+    searches = [] if alone else _holding(options.folder, SEARCH_FILE)
     if options.json:
         console.print(json.dumps([_plain(run) for run in found], indent=2))
         return
@@ -49,10 +52,12 @@ def runs(words: Sequence[str], console: Console) -> None:
         console.print(_table(found, options.folder))
         counts = Counter(run.state for run in found)
         console.print(f"{_count(len(found), 'run')}: {', '.join(f'{n} {state}' for state, n in counts.items())}")
-    elif not studies:
+    elif not studies and not searches:
         console.print(f"{options.folder} holds no runs; train one: engram train mfec --out {options.folder / 'first'}")
-    for study in studies:
-        console.print(f"{study.path} is the study {study.name}: engram runs {study.path}, engram report {study.path}")
+    for path in studies:
+        console.print(f"{path} is the study {StudyFolder(path).name}: engram runs {path}, engram report {path}")
+    for path in searches:
+        console.print(f"{path} is a search for good settings: engram report {path}")
     for run in found:
         if run.state == "interrupted":
             folder = RunFolder(run.path)
@@ -71,9 +76,9 @@ def _order(run: Glance, by: str) -> tuple[Any, ...]:
     return orders[by]
 
 
-def _studies_in(folder: Path) -> list[StudyFolder]:
-    """The studies in a folder."""
-    return [StudyFolder(path) for path in sorted(folder.iterdir()) if (path / "study.json").is_file()]
+def _holding(folder: Path, name: str) -> list[Path]:
+    """The folders in a folder that hold a file of this name."""
+    return [path for path in sorted(folder.iterdir()) if (path / name).is_file()]
 
 
 def _table(found: Sequence[Glance], folder: Path) -> Table:

@@ -127,7 +127,9 @@ def train(words: Sequence[str], console: Console) -> None:
             f"engram train needs an agent: {', '.join(BUILT_IN)} or module:Class; or --resume FOLDER"
         )
     if any(word.partition("=")[0] == "--resume" for word in words):
-        raise InvalidInputError("a run's folder knows its agent, so it is not named again: engram train --resume FOLDER")
+        raise InvalidInputError(
+            "a run's folder knows its agent, so it is not named again: engram train --resume FOLDER"
+        )
     options = training_options(words[0], words[1:])
     run = options.run()
     folder = RunFolder(options.out or Path("runs") / run.id)

@@ -75,7 +75,7 @@ class RunRecord:
         with suppress(UnusableRunError):  # the line that was being written when the run was interrupted
             if is_file(folder.progress_file):
                 for entry in folder.entries():
-                    entries.append(entry)  # noqa: PERF402 (what comes before that line counts)
+                    entries.append(entry)
         evaluations = [entry for entry in entries if entry["event"] == "evaluation"]
         return cls(
             path.absolute().name,

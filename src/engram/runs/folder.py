@@ -62,7 +62,8 @@ FINISHED_REMEDY = (
     "the run again with --start-over (in Python start_over=True), which moves its files aside"
 )
 LOGS = "logs"  # a folder for what is written for other programs; it can be made again from the run's own log
-OWN_FILES = re.compile(rf"{NAME}|{LOGS}|{TRACEBACK}|lock|lock\.json|{ASIDE}\d+|\..*\.part")
+REPORT = "report"  # a folder for the run's page
+OWN_FILES = re.compile(rf"{NAME}|{LOGS}|{REPORT}|{TRACEBACK}|lock|lock\.json|{ASIDE}\d+|\..*\.part")
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class Glance:
     @property
     def settings(self) -> Mapping[str, Any]:
         """The agent's settings."""
-        return self.config.get("settings", {})
+        return dict(self.config.get("settings", {}))
 
 
 def glance_at(path: Path) -> Glance | None:
@@ -83,5 +83,5 @@ def _score_so_far(folder: RunFolder) -> float | None:
     with suppress(UnusableRunError):
         if is_file(folder.progress_file):
             for entry in folder.evaluations():
-                scores.append(mean_of(entry["returns"]))  # noqa: PERF401 (what came before a broken line counts)
+                scores.append(mean_of(entry["returns"]))
     return score_of(scores)

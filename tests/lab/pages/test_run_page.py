@@ -23,7 +23,10 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     finish(OTHER, place / "two", CADENCE)
     interrupted(TINY, place / "half", at=70)
     log = place / "one" / "progress.jsonl"
-    lines = [json.loads(line) | {"metrics": {"memory/fill": 0.5, "reads/exact": 0.1}} for line in log.read_text().splitlines()]
+    lines = [
+        json.loads(line) | {"metrics": {"memory/fill": 0.5, "reads/exact": 0.1}}
+        for line in log.read_text().splitlines()
+    ]
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     (place / "one" / "play.gif").write_bytes(b"GIF89a")
     return [place / name for name in ("one", "two", "half")]
@@ -53,7 +56,9 @@ def test_the_page_of_several_runs_shows_them_side_by_side(folders: list[Path], t
     assert re.search(r"seed</th></tr>", html)
 
 
-def test_without_out_a_run_has_its_page_in_its_folder_and_goes_on_as_before(folders: list[Path], tmp_path: Path) -> None:
+def test_without_out_a_run_has_its_page_in_its_folder_and_goes_on_as_before(
+    folders: list[Path], tmp_path: Path
+) -> None:
     run = shutil.copytree(folders[2], tmp_path / "half")
     assert main(["report", str(run)]) == 0
     assert (run / "report" / "index.html").exists()
@@ -77,5 +82,7 @@ def test_a_study_among_runs_and_nothing_at_all_are_answered(
     assert main(["report", str(folders[0]), str(tmp_path)]) == 2
     assert "is a study, which has a page of its own" in " ".join(capsys.readouterr().err.split())
     assert main(["report"]) == 2
+    assert main(["report", str(folders[0].parent)]) == 2
+    assert "is not a run, but holds some" in " ".join(capsys.readouterr().err.split())
     assert main(["report", str(folders[0].parent / "nowhere")]) == 2
     assert "nowhere holds no study" in " ".join(capsys.readouterr().err.split())

@@ -217,7 +217,9 @@ class Commands:
     def html(self) -> str:
         """A list of definitions."""
         return "<dl>{}</dl>".format(
-            "".join(f"<dt>{escape(what)}</dt><dd><code>{_words(how)}</code></dd>" for what, how in self.commands.items())
+            "".join(
+                f"<dt>{escape(what)}</dt><dd><code>{_words(how)}</code></dd>" for what, how in self.commands.items()
+            )
         )
 
 

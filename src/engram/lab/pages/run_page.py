@@ -35,7 +35,7 @@ class RunReport:
     pictures: Pictures = lambda path: ()
 
     @classmethod
-    def read(cls, folders: Sequence[Path], out: Path, pictures: Pictures) -> Self:
+    def read(cls, folders: Sequence[Path], out: Path, pictures: Pictures = lambda path: ()) -> Self:
         """The page of the runs in these folders; where two have one name, the whole paths are their names."""
         runs = [RunRecord.read(path) for path in dict.fromkeys(folders)]
         if len({run.name for run in runs}) < len(runs):
@@ -97,7 +97,10 @@ class RunReport:
         (run,) = self.runs
         sizes = run.result.get("memory_size")
         full = "" if not sizes else f" Its memory holds {' + '.join(f'{size:,}' for size in sizes)} entries."
-        seed, taken = run.glance.settings.get("seed"), f"{run.glance.taken:,} steps, {len(run.episodes.steps):,} episodes"
+        seed, taken = (
+            run.glance.settings.get("seed"),
+            f"{run.glance.taken:,} steps, {len(run.episodes.steps):,} episodes",
+        )
         return [f"{described(run)}, seed {seed}, trained for {taken}.{full}", *said]
 
     def curves(self) -> list[page.Block]:
@@ -148,8 +151,7 @@ class RunReport:
         if not differing:
             return [page.Text("In the settings that all of them have the runs do not differ.")]
         rows = [
-            [run.name, *(settings[name] for name in differing)]
-            for run, settings in zip(self.runs, every, strict=True)
+            [run.name, *(settings[name] for name in differing)] for run, settings in zip(self.runs, every, strict=True)
         ]
         note = "Settings in which the runs do not differ, or that not all of them have, are in each run's config.json."
         return [page.Table(["run", *differing], rows, note=note)]
@@ -173,10 +175,10 @@ class RunReport:
         """Commands about the first run, by what they are for."""
         run = self.runs[0]
         folder = RunFolder(run.path)
-        foreign = folder.foreign()
+        foreign, remembers = folder.foreign(), "memory_size" in run.result
         told = {
             "see it play": folder.command("engram eval", foreign) + " --video play.gif",
-            "see what it remembers": folder.command("engram inspect", foreign),
+            **({"see what it remembers": folder.command("engram inspect", foreign)} if remembers else {}),
             "go on to more steps": folder.command("engram train --resume", foreign)
             + f" --steps {2 * run.glance.steps}",
         }
