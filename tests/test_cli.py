@@ -123,7 +123,9 @@ def test_text_of_the_users_is_printed_as_it_is(tmp_path: Path, capsys: pytest.Ca
     assert f"{out} is finished already" in capsys.readouterr().out
     assert main(["eval", f"{out}/[/nothing]"]) == 2
     assert f"{out}/[/nothing]" in capsys.readouterr().err
-    assert main(["report", out]) == 2
+    assert main(["report", out]) == 0
+    assert f"the report is {out}/report/index.html" in capsys.readouterr().out
+    assert main(["claims", out]) == 2
     assert f"{out} holds no study" in capsys.readouterr().err
     assert main(["[/b]"]) == 2
     assert "unknown command '[/b]'" in capsys.readouterr().err
