@@ -55,6 +55,15 @@ def test_a_search_goes_on_is_shown_on_a_page_and_ends_with_a_command(
     assert "holds another search (its seed differ)" in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.slow
+def test_a_search_on_a_cluster_finds_the_same(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    for name, words in (("here", []), ("there", ["--ray", "local"])):
+        assert main([*WORDS, "--trials", "5", *words, "--out", str(tmp_path / name)]) == 0
+    here, there = ((tmp_path / name / "tune.json").read_bytes() for name in ("here", "there"))
+    assert here == there
+
+
 def test_mistakes_are_told_before_any_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

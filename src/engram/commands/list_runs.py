@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import tyro
 from rich import box
+from rich.cells import cell_len
 from rich.table import Table
 from tyro.conf import Positional
 
@@ -24,6 +25,7 @@ from engram.runs.folder import RunFolder
 from engram.runs.glance import Glance, glances_in
 
 COLOURS = {"finished": "green", "running": "cyan", "interrupted": "yellow", "unusable": "red"}
+COLUMNS = ("run", "agent", "environment", "steps", "score", "age", "state")
 UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
@@ -49,7 +51,7 @@ def runs(words: Sequence[str], console: Console) -> None:
         console.print(json.dumps([_plain(run) for run in found], indent=2))
         return
     if found:
-        console.print(_table(found, options.folder))
+        _show(found, options.folder, console)
         counts = Counter(run.state for run in found)
         console.print(f"{_count(len(found), 'run')}: {', '.join(f'{n} {state}' for state, n in counts.items())}")
     elif not studies and not searches:
@@ -81,17 +83,27 @@ def _holding(folder: Path, name: str) -> list[Path]:
     return [path for path in sorted(folder.iterdir()) if (path / name).is_file()]
 
 
-def _table(found: Sequence[Glance], folder: Path) -> Table:
+def _show(found: Sequence[Glance], folder: Path, console: Console) -> None:
+    """Print the runs as a table, without agents and environments where a terminal is too narrow for them."""
+    names = [str(run.path.relative_to(folder)) if run.path != folder else str(folder) for run in found]
+    rows = [[name, *_cells(run), run.state] for name, run in zip(names, found, strict=True)]
+    shown = list(range(len(COLUMNS)))
+    if console.is_terminal and _width(rows, shown) > console.width:
+        shown = [number for number in shown if COLUMNS[number] not in ("agent", "environment")]
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
-    for name in ("run", "agent", "environment"):
-        table.add_column(name, overflow="fold")
-    for name in ("steps", "score", "age"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("state", no_wrap=True)
-    for run in found:
-        name = str(run.path.relative_to(folder)) if run.path != folder else str(folder)
-        table.add_row(name, *_cells(run), Text(run.state, COLOURS[run.state]))
-    return table
+    for number in shown:
+        numeric = COLUMNS[number] in ("steps", "score", "age")
+        table.add_column(COLUMNS[number], justify="right" if numeric else "left", no_wrap=number > 0, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(row[number], COLOURS.get(row[number], "")) for number in shown))
+    if not console.is_terminal:
+        console.width = max(console.width, _width(rows, shown))  # whoever reads it needs whole lines
+    console.print(table)
+
+
+def _width(rows: Sequence[Sequence[str]], shown: Sequence[int]) -> int:
+    """The width of the table with these columns when nothing is folded."""
+    return 1 + sum(3 + max(cell_len(row[number]) for row in [COLUMNS, *rows]) for number in shown)
 
 
 def _cells(run: Glance) -> tuple[str, ...]:
