@@ -28,7 +28,7 @@ commands:
   export        write what a trained agent remembers, or its policy, as a NumPy archive; `import` reads a memory back
   study         carry out many runs: a whole table of the paper, or a study of your own
   tune          search for good settings of an agent in an environment
-  report        show what came of a study: tables beside the paper's, figures, claims, on one page
+  report        make one page of a study (tables beside the paper's, figures, claims), of single runs or of a search
   claims        say which of the paper's claims hold
   bench         measure how fast it is here, beside what people use instead
 
