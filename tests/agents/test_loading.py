@@ -66,6 +66,16 @@ def test_an_agent_loaded_for_prediction_needs_no_environment_and_predicts_the_sa
     assert again.read_bytes() == path.read_bytes()
 
 
+def test_statistics_of_wrappers_are_kept_for_an_environment_that_is_given_later(tmp_path: Path) -> None:
+    name = "CartPole-v1|NormalizeObservation"
+    trained = MFEC(name, capacity=20).learn(150)
+    trained.save(path := tmp_path / "agent.safetensors")
+    loaded = load(path, for_prediction=True)
+    assert evaluate_policy(loaded, name, 3) == evaluate_policy(trained, name, 3)
+    loaded.save(again := tmp_path / "again.safetensors")
+    assert again.read_bytes() == path.read_bytes()
+
+
 @pytest.mark.parametrize(
     "spaces",
     [

@@ -10,6 +10,7 @@ import tyro
 from tyro.conf import Positional
 
 from engram.agents import find_agent
+from engram.commands.env_options import EnvOptions
 from engram.commands.screen import Console, Text
 from engram.commands.study import check_environments, executor, with_limit
 from engram.envs.names import short_name
@@ -26,7 +27,7 @@ SHOWN = 5  # of the best trials
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(EnvOptions):
     """Search for the settings with the highest score. The same command goes on with a search that was interrupted."""
 
     what: Positional[str]  # an agent, mfec, nec, d3qn or module:Class; or a file that describes the search, my.toml
@@ -46,21 +47,23 @@ class Options:
     def search(self) -> SearchSpace:
         """What is searched, from the file or from the options."""
         if self.what.endswith(".toml"):
-            if self.space or self.set:
-                raise InvalidInputError(f"{self.what} says what is tried; leave out --space and --set, or the file")
+            if self.space or self.set or self.env_kwargs or self.wrapper:
+                raise InvalidInputError(
+                    f"{self.what} says what is tried, and where; leave out --space, --set, --env-kwargs and --wrapper"
+                )
             found = read_space(Path(self.what))
             return replace(found, trials=self.trials or found.trials, seed=self.seed, grid=with_limit(found.grid))
-        agent = find_agent(self.what)
+        agent, env = find_agent(self.what), self.whole_env(self.env)
         grid = Grid(
             self.what,
-            self.env,
+            env,
             self.steps or agent.default_steps,
             parse_seeds(self.seeds),
             settings=parse_settings(self.set),
             evaluation_interval_steps=self.evaluation_interval_steps,
             evaluation_episodes=self.evaluation_episodes,
         )
-        name = as_file_name(f"{short_name(self.env)}-{agent.name}".lower(), 60)
+        name = as_file_name(f"{short_name(env)}-{agent.name}".lower(), 60)
         return SearchSpace(name, with_limit(grid), parse_choices(self.space), self.trials or TRIALS, self.seed)
 
 
