@@ -64,6 +64,8 @@ def test_an_agent_loaded_for_prediction_needs_no_environment_and_predicts_the_sa
         loaded.learn(10)
     loaded.save(again := tmp_path / "again.safetensors")
     assert again.read_bytes() == path.read_bytes()
+    loaded.set_env(agent().get_env())
+    assert loaded.learn(10).steps == 130
 
 
 def test_statistics_of_wrappers_are_kept_for_an_environment_that_is_given_later(tmp_path: Path) -> None:

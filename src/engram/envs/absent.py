@@ -8,8 +8,8 @@ import gymnasium
 import numpy as np
 
 from engram.envs.forms import Form
+from engram.envs.given import NUMBERS
 from engram.envs.make import EnvSource
-from engram.envs.observed import NUMBERS
 from engram.envs.wrapper_state import GameStates
 from engram.errors import InvalidInputError
 

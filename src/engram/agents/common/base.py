@@ -19,8 +19,8 @@ from engram.agents.common.saved import check_part, load_part, part_in_pieces, pa
 from engram.agents.common.settings import signature_of
 from engram.agents.common.tally import Tally
 from engram.envs import Env, EnvLike, EnvSource
-from engram.envs.faults import close
 from engram.envs.absent import AbsentEnv
+from engram.envs.faults import close
 from engram.envs.fingerprint import fingerprint
 from engram.envs.forms import say_once
 from engram.envs.masks import as_masks
@@ -383,7 +383,7 @@ class Agent(ABC):
             self.abandon_game()
             if self._env is not None and not self.source.shared:
                 close(self._env)
-            self.source, self._env, self.wrappers = source, None, GameStates(source.peek())
+            self.source, self._env, self.wrappers = source, None, source.game_states()
         finally:
             self._learning.release()
 
