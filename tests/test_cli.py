@@ -25,6 +25,11 @@ def test_train_then_eval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     told = capsys.readouterr().out
     assert "episode 2: return" in told
     assert "over 3 episodes" in told
+    assert main(["eval", out, "--episodes", "3", "--json"]) == 0
+    plain = json.loads(capsys.readouterr().out)
+    assert len(plain["returns"]) == len(plain["lengths"]) == plain["episodes"] == 3
+    assert plain["mean"] == pytest.approx(sum(plain["returns"]) / 3)
+    assert f"{plain['mean']:.1f} ± {plain['std']:.1f}" in told
 
 
 def test_a_finished_run_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,7 +123,9 @@ def test_text_of_the_users_is_printed_as_it_is(tmp_path: Path, capsys: pytest.Ca
     assert f"{out} is finished already" in capsys.readouterr().out
     assert main(["eval", f"{out}/[/nothing]"]) == 2
     assert f"{out}/[/nothing]" in capsys.readouterr().err
-    assert main(["report", out]) == 2
+    assert main(["report", out]) == 0
+    assert f"the report is {out}/report/index.html" in capsys.readouterr().out
+    assert main(["claims", out]) == 2
     assert f"{out} holds no study" in capsys.readouterr().err
     assert main(["[/b]"]) == 2
     assert "unknown command '[/b]'" in capsys.readouterr().err

@@ -42,6 +42,8 @@ WITH_CODE = [
     "docs/parts.md",
     "docs/strategies.md",
     "docs/studies.md",
+    "docs/runs.md",
+    "docs/own-studies.md",
 ]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -86,6 +86,7 @@ def test_in_python_every_extra_that_is_missing_is_named() -> None:
         ("scipy", "report", ["claims", "."]),
         ("PIL", "video", ["eval", ".", "--video", "film.gif"]),
         ("ray", "ray", ["study", "cartpole", "--ray", "local"]),
+        ("optuna", "tune", ["tune", "mfec", "--space", "capacity=5,10"]),
         ("ale_py", "atari", ["train", "mfec", "--env", "engram/Pong-v0"]),
         ("ale_py", "atari", ["train", "mfec", "--env", "pong"]),
         ("ale_py", "atari", ["train", "mfec", "--env", "ALE/Pong-v5"]),

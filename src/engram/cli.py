@@ -29,12 +29,17 @@ commands:
 {agents}
                 or module:Class, an agent of your own
   train --resume FOLDER
-                go on with an interrupted run, exactly where it was
+                go on with an interrupted run, exactly where it was, or with a
+                finished one (--steps)
   eval          play episodes with a trained agent and report its returns;
                 --video shows it at play
+  runs          list the runs in a folder: how far each is, its score, its age
+  export        write what a trained agent remembers, or its policy, as a NumPy
+                archive; `import` reads a memory back
   study         carry out many runs: a table of the paper, or one of your own
-  report        show what came of a study: tables beside the paper's, figures,
-                claims, on one page
+  tune          search for good settings of an agent in an environment
+  report        make one page of a study (tables beside the paper's, figures,
+                claims), of single runs or of a search
   claims        say which of the paper's claims hold
   bench         measure how fast it is here, beside what people use instead
   completion    print a script with which bash, zsh or fish completes all this
@@ -50,6 +55,10 @@ COMMANDS = {  # name → its file, and the function there
     "study": ("study", "study"),
     "report": ("report", "report"),
     "claims": ("report", "claims"),
+    "runs": ("list_runs", "runs"),
+    "tune": ("tune", "tune_settings"),
+    "export": ("export", "export"),
+    "import": ("export", "import_memory"),
     "bench": ("bench", "bench"),
     "completion": ("completion", "completion"),
 }

@@ -7,6 +7,7 @@ import pytest
 
 from engram.errors import EngramError, InvalidInputError
 from engram.lab.study_file import read_study
+from engram.lab.study_folder import StudyFolder
 
 FULL = """
 name = "mine"
@@ -61,7 +62,7 @@ def test_a_file_describes_grids(tmp_path: Path) -> None:
 
 def test_one_grid_needs_no_table(tmp_path: Path) -> None:
     study = read_study(write(tmp_path, 'agent = "nec"\nenv = "CartPole-v1"\nseeds = [3, 1]'))
-    assert (study.name, study.title) == ("my-study", "my-study")
+    assert (study.name, study.title) == ("my-study", "")
     (grid,) = study.grids
     assert (grid.steps, grid.seeds) == (20_000, (3, 1))
 
@@ -78,6 +79,10 @@ def test_one_grid_needs_no_table(tmp_path: Path) -> None:
         ('agent = "mfec"\nenv = "CartPole-v1"\nsizes = ["50"]', "sizes must be a whole number or a list of them"),
         ('agent = "mfec"\nenv = "CartPole-v1"\nseeds = [-1]', "seeds must be how many"),
         ('agent = "mfec"\nenv = "CartPole-v1"\nseeds = 0', "seeds must be how many"),
+        ('agent = "mfec"\nenv = "CartPole-v1"\nstrategies = ["lur"]', "strategy must be one of|unknown strategy 'lur'"),
+        ('agent = "mfec"\nenv = "CartPole-v1"\nsettings = { neigbours = 5 }', "unknown setting 'neigbours'"),
+        ('agent = "mfec"\nenv = "CartPole-v1"\nsettings = 5', "settings must be a table, got 5"),
+        ('agent = "mfec"\nenv = "CartPole-v1"\nsettings = { capacity = [5] }', "capacity must be"),
         ('name = "a/b"', "name must consist of letters"),
         ("grids = 3", "grids must be a list"),
         ("grids = [3]", "grids must be tables"),
@@ -87,6 +92,54 @@ def test_one_grid_needs_no_table(tmp_path: Path) -> None:
 def test_mistakes_are_named(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match=rf"my-study\.toml.*{message}"):
         read_study(write(tmp_path, text))
+
+
+PYTHON = """
+from engram.lab.grid import Grid, Study
+STUDY = Study("own", "", [Grid("mfec", "CartPole-v1", 500, seeds=range(2), strategies=["lru", "dkm"], sizes=[20])])
+"""
+
+
+def test_a_python_file_defines_a_study(tmp_path: Path) -> None:
+    (tmp_path / "own_study_file.py").write_text(PYTHON)
+    study = read_study(tmp_path / "own_study_file.py")
+    assert (study.name, len(study.runs())) == ("own", 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("STUDY = 3", "it must define STUDY = Study"),
+        (PYTHON.replace("range(2)", "2"), "seeds of a grid must be a list, such as .*, got 2"),
+        (PYTHON.replace('["lru", "dkm"]', '"lru"'), "strategies of a grid must be a list"),
+        (PYTHON.replace("[20]", "20"), "sizes of a grid must be a list"),
+        (PYTHON.replace('"own"', '"a/b"'), "name must consist"),
+        (PYTHON.replace('"mfec"', '"mefc"'), "did you mean 'mfec'"),
+    ],
+)
+def test_mistakes_in_a_python_file_are_named(
+    text: str, message: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    path = tmp_path / f"own_{abs(hash(request.node.name))}.py"
+    path.write_text(text)
+    with pytest.raises(InvalidInputError, match=message):
+        read_study(path)
+
+
+def test_a_python_file_that_hides_another_module_is_refused(tmp_path: Path) -> None:
+    for name in ("json.py", "my-study.py"):
+        (tmp_path / name).write_text(PYTHON)
+        with pytest.raises(InvalidInputError, match="rename the file"):
+            read_study(tmp_path / name)
+
+
+def test_a_study_without_a_title_gets_one_that_says_what_was_run(tmp_path: Path) -> None:
+    study = read_study(write(tmp_path, FULL.replace('title = "Mine"', "")))
+    StudyFolder(tmp_path / "out").declare(study, study.runs())
+    assert StudyFolder(tmp_path / "out").read()["title"] == (
+        "MFEC and D3QN in CartPole-v1, engram/OpenRoom-v0 and Acrobot-v1 with LRU and DkM, decay 0.3 at 20 and 50 "
+        "entries per action (few neighbours)"
+    )
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -9,11 +9,12 @@ import numpy as np
 from engram import checks
 from engram.agents.common.base import Agent
 from engram.agents.common.config import EncoderConfig, chosen_device
+from engram.agents.common.policy import encoder_arrays, network_arrays
 from engram.agents.common.saved import check_part
 from engram.agents.common.settings import takes
 from engram.agents.learners.front import Front
 from engram.agents.learners.q_compiled import CompiledQ
-from engram.agents.learners.q_settings import QSettings
+from engram.agents.learners.q_settings import QSettings, combination
 from engram.agents.learners.rmsprop import RMSPROP_LIMITS
 from engram.checks import MOST_STEPS
 from engram.envs import EnvLike
@@ -207,6 +208,12 @@ class D3QN(Agent):
     def forget_episode(self) -> None:
         """Break off the episode; the steps it has taken stay in the replay."""
         self.replay.abandon()
+
+    def policy_arrays(self) -> dict[str, Array]:
+        """The encoder in front, the network, and how its heads become Q."""
+        encoded = encoder_arrays(self.encoder, self.spaces.observation_shape[0])
+        heads = {"to_q": combination(self.spaces.actions, self.config.dueling)}
+        return encoded | network_arrays(self.online, self.spaces, self.encoder) | heads
 
     @classmethod
     def widths(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:

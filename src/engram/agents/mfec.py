@@ -8,6 +8,7 @@ import numpy as np
 
 from engram.agents.common.base import Agent
 from engram.agents.common.config import EncoderConfig
+from engram.agents.common.policy import encoder_arrays, memory_arrays
 from engram.agents.common.recall import Recall
 from engram.agents.common.settings import takes
 from engram.encoders import ENCODERS, Encoder
@@ -142,6 +143,10 @@ class MFEC(Agent):
     def distances(self, observations: Array) -> Floats:
         """Squared distance to the nearest entry of each action's table, for a batch of observations."""
         return self.recall.distances(observations)
+
+    def policy_arrays(self) -> dict[str, Array]:
+        """The encoder and the memory."""
+        return encoder_arrays(self.encoder, self.memory.key_size) | memory_arrays(self.memory)
 
     @classmethod
     def widths(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:

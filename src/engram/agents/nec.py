@@ -8,6 +8,7 @@ import numpy as np
 from engram import checks
 from engram.agents.common.base import Agent
 from engram.agents.common.config import EncoderConfig, chosen_device
+from engram.agents.common.policy import encoder_arrays, memory_arrays, network_arrays
 from engram.agents.common.recall import Recall
 from engram.agents.common.settings import takes
 from engram.agents.learners.front import Front
@@ -232,6 +233,12 @@ class NEC(Agent):
     def distances(self, observations: Array) -> Floats:
         """Squared distance to the nearest entry of each action's table, for a batch of observations."""
         return self.recall.distances(observations)
+
+    def policy_arrays(self) -> dict[str, Array]:
+        """The encoder in front, the network and the memory."""
+        encoded = encoder_arrays(self.encoder, self.spaces.observation_shape[0])
+        network = network_arrays(getattr(self.network, "dense", None), self.spaces, self.encoder)
+        return encoded | network | memory_arrays(self.memory)
 
     @classmethod
     def widths(cls, settings: dict[str, Any], shape: list[int]) -> dict[str, int]:

@@ -1,5 +1,6 @@
 """`engram eval`: play with a trained agent."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -34,6 +35,7 @@ class Eval(GivenAgain):
     seed: int | None = None  # from which the starts are derived; by default the agent's own
     max_steps: int | None = None  # after which an episode is cut off; by default 10,000 where the env has no limit
     show: bool = False  # list every episode
+    json: bool = False  # print everything as one JSON object
     video: Path | None = None  # write the first episode as a film: a .gif or an .mp4
     explain: bool = False  # beside the film: Q of every action, and the values of its nearest memories
 
@@ -63,14 +65,23 @@ def evaluate(words: Sequence[str], console: Console) -> None:
     returns, lengths = evaluate_policy(
         agent, env, options.episodes, seed=options.seed, max_steps=limit, return_episode_rewards=True
     )
+    seed = agent.seed if options.seed is None else options.seed
+    count = None
+    if target is not None:
+        count = video.write_video(target, video.film(agent, env, seed=seed, explain=options.explain))
+    cut = 0 if limit is None else lengths.count(limit)
+    if options.json:
+        told = {"run": str(options.run), "env": env, "seed": seed, "episodes": options.episodes, "max_steps": limit}
+        scores = {"mean": float(np.mean(returns)), "std": float(np.std(returns)), "cut_off": cut}
+        film = {} if options.video is None else {"video": str(options.video)}
+        console.print(json.dumps({**told, **scores, "returns": returns, "lengths": lengths, **film}))
+        return
     if options.show:
         for number, (total, length) in enumerate(zip(returns, lengths, strict=True)):
             console.print(f"episode {number}: return {total:g} in {length} steps")
     spread = f" over {options.episodes} episodes (lowest {min(returns):g}, highest {max(returns):g})"
     console.print(Text.assemble("return ", (f"{np.mean(returns):.1f} ± {np.std(returns):.1f}", "bold"), spread))
-    if limit is not None and (cut := lengths.count(limit)):
+    if cut:
         console.print(f"{cut} of them had not ended after {limit:,} steps, and were cut off: --max-steps")
-    if target is not None:
-        seed = agent.seed if options.seed is None else options.seed
-        count = video.write_video(target, video.film(agent, env, seed=seed, explain=options.explain))
+    if count is not None:
         console.print(f"the first episode, {count} pictures, is {options.video}")

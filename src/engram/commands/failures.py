@@ -20,6 +20,7 @@ EXTRAS = {  # module → the extra that has it
     "torch": "torch",
     "ale_py": "atari",
     "ray": "ray",
+    "optuna": "tune",
     "matplotlib": "report",
     "polars": "report",
     "scipy": "report",

@@ -9,19 +9,45 @@ from tyro.conf import Positional
 
 from engram.commands.options import parse
 from engram.commands.screen import Console, Text
+from engram.errors import InvalidInputError
+from engram.files.disk import is_file, is_folder
+from engram.lab.pages.run_page import RunReport
+from engram.lab.pages.tune_page import TuneReport
 from engram.lab.reports import find_report, read_evidence, write_claims
+from engram.lab.search_file import SEARCH_FILE
+from engram.lab.study_folder import StudyFolder
 from engram.paper.claims import CLAIMS
 from engram.paper.registry import STUDIES
+from engram.runs.folder import REPORT
 
 COLOURS = {"holds": "green", "does not hold": "red", "undecided": "yellow"}
 
 
 @dataclass(frozen=True)
 class Report:
-    """Write a study's tables, figures and claims as one page, and its parts as files."""
+    """Write one page about a study, a search or single runs, with its tables and figures, and its parts as files."""
 
-    study: Positional[Path]  # the study's folder
-    out: Path | None = None  # where to write; by default the study's folder itself
+    folders: Positional[tuple[Path, ...]]  # that of a study or of a search, or those of one or more runs
+    out: Path | None = (
+        None  # where to write; by default a study's folder itself, or report/ in a run's or beside several
+    )
+
+    def write(self) -> Path:
+        """Write the page; return its path."""
+        if not self.folders:
+            raise InvalidInputError("engram report needs a folder: that of a study, or those of one or more runs")
+        first = self.folders[0]
+        if len(self.folders) == 1 and is_file(first / SEARCH_FILE):
+            return TuneReport.read(first, self.out or first).write()
+        studies = [folder for folder in self.folders if is_file(folder / "study.json")]
+        if len(self.folders) == 1 and not studies and is_folder(first) and list(first.glob("*/config.json")):
+            raise InvalidInputError(f"{first} is not a run, but holds some; name those that you mean: {first}/…")
+        if len(self.folders) == 1 and (studies or not is_file(first / "config.json")):
+            return find_report(first, self.out or first, STUDIES).write()
+        if studies:
+            raise InvalidInputError(f"{studies[0]} is a study, which has a page of its own: engram report {studies[0]}")
+        beside = first if len(self.folders) == 1 else first.absolute().parent
+        return RunReport.read(self.folders, self.out or beside / REPORT).write()
 
 
 @dataclass(frozen=True)
@@ -36,14 +62,27 @@ class Claims:
 def report(words: Sequence[str], console: Console) -> None:
     """Carry out `engram report`."""
     options = parse(Report, prog="engram report", words=words)
-    path = find_report(options.study, options.out or options.study, STUDIES).write()
-    console.print(f"the report is {path}; tables and figures lie beside it")
+    console.print(f"the report is {options.write()}; tables and figures lie beside it")
+
+
+def _quoted(names: Sequence[str]) -> str:
+    """`The study 'a'`, or `The studies 'a' and 'b'`."""
+    quoted = [repr(name) for name in names]
+    return f"The study {quoted[0]}" if len(quoted) == 1 else f"The studies {', '.join(quoted[:-1])} and {quoted[-1]}"
 
 
 def claims(words: Sequence[str], console: Console) -> None:
     """Carry out `engram claims`."""
     options = parse(Claims, prog="engram claims", words=words)
     evidence = read_evidence(options.studies, STUDIES)
+    names = [StudyFolder(folder).name for folder in options.studies]
+    if not any(name in STUDIES and STUDIES[name].claims for name in names):
+        theirs = ", ".join(name for name, study in STUDIES.items() if study.claims)
+        console.print(
+            f"{_quoted(names)} made no claims, so there is nothing to decide; the paper's claims are about its own "
+            f"studies ({theirs}). What came of yours: engram report {' '.join(map(str, options.studies))}"
+        )
+        return
     table = Table(show_lines=True)
     for name in ("", "claim", "verdict", "because"):
         table.add_column(name)

@@ -12,16 +12,19 @@ from engram import checks
 from engram.commands.env_options import EnvOptions
 from engram.commands.options import Groups, parse
 from engram.commands.screen import Console
+from engram.envs import EnvSource
+from engram.envs.faults import close
 from engram.errors import InvalidInputError
 from engram.files.disk import whole_path
 from engram.lab.grid import QUICK_SEEDS, Grid, Study, load, parse_seeds
 from engram.lab.outcome import Executor
 from engram.lab.runner import run_all
-from engram.lab.study_file import read_study
+from engram.lab.study_file import SUFFIXES, read_study
 from engram.lab.study_folder import StudyFolder, command_line
 from engram.lab.watch import Watch
 from engram.lab.workers import Workers
 from engram.paper.registry import STUDIES
+from engram.runs.run import Run
 from engram.training.evaluation import default_max_steps
 
 GROUPS: Groups = {
@@ -40,7 +43,9 @@ class Options(EnvOptions):
     folder or an installed package.
     """
 
-    study: Positional[str]  # cartpole, acrobot, openroom, fourroom, atari, forgetting, open, stream; or a file, my.toml
+    study: Positional[
+        str
+    ]  # cartpole, acrobot, openroom, fourroom, atari, forgetting, open, stream; or a file, my.toml or my.py
     quick: bool = False  # a small part of it: two seeds, two memory sizes
     seeds: str | None = None  # how many (5: 0 to 4), from-to (5-9) or which (1,3,8)
     sizes: tuple[int, ...] = ()  # entries per action, instead of the study's
@@ -79,7 +84,8 @@ def study(words: Sequence[str], console: Console) -> None:
 
 def carry_out(chosen: Study, options: Options, out: Path, started: float, console: Console) -> None:
     """Carry out the runs of a study that are not finished."""
-    where, folder, runs = executor(options), StudyFolder(out), chosen.runs()
+    where, folder, runs = executor(options.jobs, options.ray), StudyFolder(out), chosen.runs()
+    check_environments([run for run in runs if not (out / run.id / "result.json").exists()])
     folder.declare(chosen, runs)
     folder.take_from(options.reuse, runs)
     watch = Watch(runs, console, chosen.variants())
@@ -91,9 +97,15 @@ def carry_out(chosen: Study, options: Options, out: Path, started: float, consol
         folder.log_call(command_line(), started, watch.counts, place)
 
 
+def check_environments(runs: Sequence[Run]) -> None:
+    """Raise an error unless every environment of these runs can be made: rather than in every run."""
+    for env in dict.fromkeys(run.env for run in runs):
+        close(EnvSource(env).make())
+
+
 def find_study(name: str) -> Study:
-    """A study of Engram's by its name, or one of the user's own from a TOML file."""
-    if not name.endswith(".toml"):
+    """A study of Engram's by its name, or one of the user's own from a TOML or Python file."""
+    if not name.endswith(SUFFIXES):
         return STUDIES[checks.one_of("study", name, STUDIES)]
     found = read_study(Path(name))
     if found.name in STUDIES:
@@ -136,10 +148,10 @@ def with_limit(grid: Grid) -> Grid:
     return replace(grid, evaluation_max_steps=grid.evaluation_max_steps or default_max_steps(grid.env))
 
 
-def executor(options: Options) -> Executor:
-    """Where the runs take place."""
-    if options.ray is None:
-        return Workers(checks.at_least("jobs", options.jobs, 1))
+def executor(jobs: int, ray: str | None) -> Executor:
+    """Where runs take place: so many at a time on this machine, or on a Ray cluster."""
+    if ray is None:
+        return Workers(checks.at_least("jobs", jobs, 1))
     from engram.lab.cluster import Cluster  # noqa: PLC0415 (an extra)
 
-    return Cluster(options.ray)
+    return Cluster(ray)

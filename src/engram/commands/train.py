@@ -18,7 +18,9 @@ from engram.commands.options import Groups, parse
 from engram.commands.part_options import PART_OPTIONS, GivenAgain, whole_command
 from engram.commands.screen import Console, Text, new_console
 from engram.errors import InvalidInputError
+from engram.lab.study_folder import StudyFolder
 from engram.runs.advice import advice
+from engram.runs.extending import extend
 from engram.runs.folder import LOGS, Cadence, RunFolder
 from engram.runs.run import Run
 from engram.training.compilation import CompileNotice
@@ -38,6 +40,7 @@ GROUPS: Groups = {
     ),
 }
 RESUME_GROUPS: Groups = {
+    "how far it goes": ("steps",),
     "what is seen and kept of it": GROUPS["what is seen and kept of it"],
     "what the run was made with that is not Engram's own": (
         *("env", "env_kwargs", "wrapper", "agent", "strategy", "encoder", "network", "exploration"),
@@ -126,7 +129,9 @@ def find_preset(words: Sequence[str]) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Resume(GivenAgain, Watching):
-    """Go on with an interrupted run, exactly where it was."""
+    """Go on with an interrupted run exactly where it was, or with a finished one to more steps."""
+
+    steps: int | None = None  # go on to so many steps in all; by default as many as the run was begun with
 
 
 def train(words: Sequence[str], console: Console) -> None:
@@ -136,6 +141,10 @@ def train(words: Sequence[str], console: Console) -> None:
             return resume(words[1:], console)
         raise InvalidInputError(
             f"engram train needs an agent: {', '.join(BUILT_IN)} or module:Class; or --resume FOLDER"
+        )
+    if any(word.partition("=")[0] == "--resume" for word in words):
+        raise InvalidInputError(
+            "a run's folder knows its agent, so it is not named again: engram train --resume FOLDER"
         )
     options = training_options(words[0], words[1:])
     run = options.run()
@@ -150,7 +159,23 @@ def resume(words: Sequence[str], console: Console) -> None:
     folder = RunFolder(options.run)
     with whole_command("engram train --resume", folder, options.given()):
         run = folder.run(options.given())
+    if options.steps is not None:
+        if options.start_over:
+            raise InvalidInputError("--steps goes on with a run, and --start-over begins it anew: give one of them")
+        check_is_single(folder)
+        with told_errors(folder.path):
+            run = extend(folder, run, checks.at_least("steps", options.steps, 1), console.print)
     carry_out(run, folder, options, console)
+
+
+def check_is_single(folder: RunFolder) -> None:
+    """Raise an error for a run of a study, which is as long as the study says."""
+    study = StudyFolder(folder.path.parent)
+    if study.name != "none" and folder.path.name in study.read()["runs"]:
+        raise InvalidInputError(
+            f"{folder.path} belongs to the study {study.name!r}, whose runs are all as long as it says; for longer "
+            "ones carry out the study with --steps into another folder, --out"
+        )
 
 
 def carry_out(run: Run, folder: RunFolder, options: Watching, console: Console) -> None:
@@ -172,7 +197,8 @@ def carry_out(run: Run, folder: RunFolder, options: Watching, console: Console) 
     if logs:
         console.print(f"logs for other programs are in {folder.path / LOGS}")
     if finished:
-        console.print(f"{folder.path} is finished already")
+        more = folder.command("engram train --resume", run.foreign())
+        console.print(f"{folder.path} is finished already; for more: {more} --steps {2 * run.steps}")
     if result["score"] is None:
         console.print(f"{run.id}: score none, as the run is shorter than the evaluation interval")
     else:

@@ -45,25 +45,25 @@ class Scaled(Encoder):
         """Welford's update of the mean and of the sum of squared deviations, until enough was seen."""
         if self.settled:
             return
-        count, away = self._count + 1, observation - self._mean
-        mean = self._mean + away / count
+        count, away = self._count + 1, observation - self.mean
+        mean = self.mean + away / count
         self._set(count, mean, self._squares + away * (observation - mean))
 
     def _set(self, count: int, mean: Doubles, squares: Doubles) -> None:
         """Note how many observations were counted, their mean, and the sums of their squared deviations from it."""
-        self._count, self._mean, self._squares = count, mean, squares
+        self._count, self.mean, self._squares = count, mean, squares
         deviation = np.sqrt(squares / max(count, 1))
         varies = deviation > 1e-12 + 1e-7 * np.abs(mean)  # and not only by rounding
-        self._scale: Doubles = 1 / np.where(varies, deviation, 1.0)
+        self.scale: Doubles = 1 / np.where(varies, deviation, 1.0)
         self.settled = count >= self.steps
 
     def __call__(self, observations: Array) -> Floats:
         """[B, key_size] → [B, key_size]."""
-        return cast(Floats, ((observations - self._mean) * self._scale).astype(np.float32))
+        return cast(Floats, ((observations - self.mean) * self.scale).astype(np.float32))
 
     def state_dict(self) -> dict[str, Any]:
         """What was counted so far."""
-        return {"count": self._count, "mean": self._mean.copy(), "squares": self._squares.copy()}
+        return {"count": self._count, "mean": self.mean.copy(), "squares": self._squares.copy()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` gave."""
@@ -75,5 +75,5 @@ class Scaled(Encoder):
         if not inside or (count == 0 and mean.any()):
             raise InvalidInputError("the scaled encoder's means and squares must be those of vectors of float32")
         self._set(count, mean, squares)
-        if (np.abs(mean[self._scale == 1]) > LARGEST_CONSTANT).any():
+        if (np.abs(mean[self.scale == 1]) > LARGEST_CONSTANT).any():
             raise InvalidInputError(f"a number that never varies must be at most {LARGEST_CONSTANT:g} up or down")

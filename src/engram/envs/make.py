@@ -16,6 +16,7 @@ from engram.envs.forms import form_of
 from engram.envs.limits import is_limited
 from engram.envs.modules import import_own
 from engram.envs.names import Named, compose, imports_nothing, parse, parse_id
+from engram.envs.wrapper_state import GameStates
 from engram.envs.wrapping import wrap, wrappers_of
 from engram.errors import EngramError, FaultyEnvironmentError, InvalidInputError, MissingExtraError
 
@@ -50,6 +51,10 @@ class EnvSource:
         if self._ready is None:
             self._ready = self._new()
         return self._ready
+
+    def game_states(self) -> GameStates:
+        """What the wrappers of such an environment remember from game to game, before the first."""
+        return GameStates(self.peek())
 
     def make(self) -> Env:
         """A new environment, or the one that the user passed."""

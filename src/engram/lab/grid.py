@@ -37,6 +37,16 @@ class Grid:
     variant: str = ""  # what differs from the rest of the study
     merging_only: bool = False  # leave out strategies that do not merge states
 
+    def __post_init__(self) -> None:
+        for name, example in (("seeds", "[0, 1]"), ("strategies", '["lru", "dkm"]'), ("sizes", "[50, 500]")):
+            value = getattr(self, name)
+            if isinstance(value, str) or not isinstance(value, Sequence):
+                raise InvalidInputError(f"{name} of a grid must be a list, such as {example}, got {value!r:.100}")
+        if not isinstance(self.settings, Mapping):
+            raise InvalidInputError(
+                f'settings of a grid must be a dict, such as {{"neighbours": 5}}, got {self.settings!r:.100}'
+            )
+
     @property
     def agent_name(self) -> str:
         """The agent's name. A built-in agent is not imported for it, as it may need an extra."""
@@ -86,7 +96,7 @@ class Study:
     """
 
     name: str
-    title: str
+    title: str  # of its page; empty: one that says what was run
     grids: tuple[Grid, ...] = ()
     references: tuple[Reference, ...] = ()  # scores published elsewhere
     claims: str = ""  # a `ClaimList`; a report decides those of its claims that name the study

@@ -1,4 +1,4 @@
-"""Studies of one's own in TOML files: `engram study my.toml`.
+"""Studies of one's own in TOML or Python files: `engram study my.toml`, `engram study my.py`.
 
     name = "mine"
     title = "Two strategies at two sizes"
@@ -13,8 +13,9 @@
     settings = { neighbours = 5 }
     evaluation = { interval_steps = 500, episodes = 10 }
 
-Keys of a grid that stand above the grids hold for all of them. Agents and parts given as `module:Class` are imported,
-from the folder of the file too: the user names the file on the command line, which a file in a study's folder is not.
+Keys of a grid that stand above the grids hold for all of them. A Python file defines `STUDY`, a `Study`. Agents and
+parts given as `module:Class` are imported, from the folder of the file too: the user names the file on the command
+line, which a file in a study's folder is not.
 """
 
 import re
@@ -22,6 +23,8 @@ import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from importlib import import_module
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -39,31 +42,64 @@ GRID_KEYS = ("agent", "env", "steps", "seeds", "strategies", "sizes", "settings"
 STUDY_KEYS = ("name", "title", "grids", *GRID_KEYS)
 
 
+SUFFIXES = (".toml", ".py")
+
+
 def read_study(path: Path) -> Study:
-    """The study that a TOML file describes."""
+    """The study that a TOML or Python file describes."""
     with storage_errors("read", path):
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
     try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidInputError(f"{path} is not a TOML file: {error}") from error
-    sys.path.insert(0, str(path.absolute().parent))  # where the modules of the user's own parts lie
-    try:
-        return _study(content, path)
+        study = _from_python(path) if path.suffix == ".py" else _from_toml(text, path)
+        study.runs()  # which checks every agent, strategy and setting
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from error
+    return study
 
 
-def _study(content: Mapping[str, Any], path: Path) -> Study:
-    _check_keys("a study", content, STUDY_KEYS)
-    name = _typed(content, "name", str, path.stem)
+def _from_python(path: Path) -> Study:
+    """The `STUDY` that a Python file defines, which is run: the user names it on the command line."""
+    taken = find_spec(path.stem) if path.stem.isidentifier() else None
+    elsewhere = taken is not None and taken.origin != str(path.absolute())
+    if elsewhere or not path.stem.isidentifier():
+        raise InvalidInputError(
+            f"it cannot be imported by the name {path.stem!r}, as there is another module of that name or it is none "
+            "for a module; rename the file"
+        )
+    sys.path.insert(0, str(path.absolute().parent))
+    study = getattr(import_module(path.stem), "STUDY", None)
+    if not isinstance(study, Study):
+        raise InvalidInputError(f"it must define STUDY = Study(name, title, grids), got {study!r:.100}")
+    _check_name(study.name)
+    return study
+
+
+def _check_name(name: str) -> None:
+    """Raise InvalidInputError unless a study can have this name, which is that of its folder too."""
     if not re.fullmatch(r"[\w.-]+", name):
         raise InvalidInputError(f"name must consist of letters, digits, '-', '_' and '.', got {name!r}")
     check_file_name("name", name)
+
+
+def _from_toml(text: str, path: Path) -> Study:
+    """The study that a TOML file describes."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInputError(f"it is not a TOML file: {error}") from error
+    sys.path.insert(0, str(path.absolute().parent))  # where the modules of the user's own parts lie
+    return study_of(content, path.stem)
+
+
+def study_of(content: Mapping[str, Any], usual_name: str) -> Study:
+    """The study that the tables of a file describe."""
+    _check_keys("a study", content, STUDY_KEYS)
+    name = _typed(content, "name", str, usual_name)
+    _check_name(name)
     common = {key: value for key, value in content.items() if key in GRID_KEYS}
     grids = _typed(content, "grids", list, [{}])
     return Study(
-        name, _typed(content, "title", str, name), tuple(each for grid in grids for each in _grids(grid, common))
+        name, _typed(content, "title", str, ""), tuple(each for grid in grids for each in _grids(grid, common))
     )
 
 

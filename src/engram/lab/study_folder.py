@@ -14,6 +14,7 @@ from engram.files.disk import MOST_JSON_BYTES, is_file, read_file, read_json, wr
 from engram.files.file_names import check_file_name
 from engram.files.lock import FolderLock
 from engram.lab.grid import Study
+from engram.lab.study_title import title_of
 from engram.runs.folder import RunFolder
 from engram.runs.run import EVALUATION, Run
 from engram.runs.versions import machine
@@ -82,7 +83,8 @@ class StudyFolder:
         ours = {run.id: {**_place(run), "variant": variants.get(run.id, "")} for run in runs}
         self._check_is_of(study)
         with self._lock():
-            self.write(study.name, study.title, self._check_is_of(study) | ours)
+            every = self._check_is_of(study) | ours
+            self.write(study.name, study.title or title_of(every.values()), every)
 
     def _check_is_of(self, study: Study) -> dict[str, Any]:
         """The runs that the folder has already; raise RunFolderError if they are another study's."""

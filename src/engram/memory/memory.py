@@ -3,13 +3,14 @@
 import operator
 import sys
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from engram import checks
 from engram.errors import InvalidInputError
 from engram.hashing import states_of
+from engram.memory.archive import as_arrays, settings_in, state_in
 from engram.memory.arguments import (
     WIDEST,
     as_floats,
@@ -28,7 +29,7 @@ from engram.memory.quick import Desk
 from engram.memory.read import Reading
 from engram.memory.saving import load_store, save_in_pieces, save_store
 from engram.memory.store import Neighbours, Store
-from engram.memory.strategies import Strategy, get_strategy
+from engram.memory.strategies import STRATEGIES, Strategy, get_strategy
 from engram.memory.strategy_checks import check_strategy
 from engram.memory.tables import MOST_ENTRIES, Tables
 from engram.memory.validity import check_tables
@@ -285,6 +286,41 @@ class EpisodicMemory:
         """The numbers that the strategy keeps for one table, by name."""
         numbers = self._store.numbers_of(self._checked_action(action))
         return {name: float(numbers[name][0]) for name in self.strategy.table_numbers}
+
+    def describe(self) -> dict[str, Any]:
+        """The settings that the memory was made with, as plain data."""
+        names = ("actions", "key_size", "capacity", "neighbours", "delta", "kernel", "match", "merging", "exact_read")
+        described = {name: getattr(self, name) for name in names}
+        return described | {"strategy": self.strategy.describe(), "companions": self._tables.companions.shape[2]}
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Everything as arrays for NumPy, a row for every entry, with the settings as text: for `np.savez`."""
+        return as_arrays(self.describe(), self.state_dict())
+
+    def load_arrays(self, arrays: Mapping[str, Any]) -> None:
+        """Take over the entries that `to_arrays` gave, of a memory with the same settings."""
+        ours, theirs = self.describe(), settings_in(arrays)
+        differing = [name for name in ours if theirs.get(name) != ours[name]]
+        if differing:
+            told = ", ".join(f"{name} {checks.shown(theirs.get(name))}, not {ours[name]}" for name in differing)
+            raise InvalidInputError(f"the arrays are of a memory with other settings: {told}")
+        self.load_state_dict(state_in(arrays, self.actions, self.capacity))
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, Any], *, strategy: str | Strategy | None = None, device: str = "cpu"
+    ) -> Self:
+        """A memory from what `to_arrays` gave, or from `np.load` of it; a strategy of one's own has to be given."""
+        settings = settings_in(arrays)
+        settings["strategy"] = STRATEGIES.restore(settings.get("strategy"), strategy)
+        try:
+            memory = cls(**settings, device=device)
+        except TypeError as error:
+            raise InvalidInputError(
+                f"the arrays are of a memory with settings that there are none of: {error}"
+            ) from error
+        memory.load_arrays(arrays)
+        return memory
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that the memory knows: arrays with the entries of all tables one after the other."""

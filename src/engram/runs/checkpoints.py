@@ -34,10 +34,20 @@ class Checkpoint(NamedTuple):
 
 
 class Checkpoints:
-    """The checkpoints in a run's folder."""
+    """The checkpoints in a run's folder.
 
-    def __init__(self, folder: Path, run_id: str, versions: Mapping[str, str] | None = None) -> None:
-        self._folder, self._run_id, self.versions = folder, run_id, dict(versions or {})
+    Args:
+        folder: The run's folder.
+        name: Of the run whatever its length, so that a longer one goes on from the same checkpoints.
+        versions: Of what the results depend on.
+        formerly: Another name under which checkpoints of the run may have been written.
+    """
+
+    def __init__(
+        self, folder: Path, name: str, versions: Mapping[str, str] | None = None, *, formerly: str | None = None
+    ) -> None:
+        self._folder, self._name, self.versions = folder, name, dict(versions or {})
+        self._names = (name, name if formerly is None else formerly)
         self._whole: set[str] = set()  # segments known to be on disk
         self._needs: dict[Path, set[str]] = {}  # of each checkpoint that is whole, the segments
 
@@ -49,7 +59,7 @@ class Checkpoints:
         """Write a checkpoint; then delete those before the one before it."""
         arrays, plain = split(state)
         segments = {name: self._write_segments(name, end, arrays) for name, end in find_rows(plain)}
-        about = {"run": self._run_id, "step": step, "versions": self.versions}
+        about = {"run": self._name, "step": step, "versions": self.versions}
         path = self._folder / _name_of(step)
         write_arrays(path, {**about, "log": log, "plain": plain, "segments": segments}, arrays)
         self._needs[path] = {file for each in segments.values() for file in each["files"]}
@@ -127,7 +137,7 @@ class Checkpoints:
     def _is_own_segment(self, path: Path) -> bool:
         """Whether a segment is of this run and whole."""
         try:
-            return bool(_read(path)[0]["run"] == self._run_id)
+            return _read(path)[0]["run"] in self._names
         except (EngramError, KeyError):
             return False
 
@@ -136,7 +146,7 @@ class Checkpoints:
 
     def _segments_of(self, manifest: Mapping[str, Any], path: Path) -> set[str]:
         """The segments that a checkpoint names; a ModelFileError if it is not of this run."""
-        if manifest["run"] != self._run_id:
+        if manifest["run"] not in self._names:
             raise ModelFileError(f"{path} belongs to another run ({manifest['run']!r:.100})")
         named = [file for each in manifest["segments"].values() for file in each["files"]]
         return {check_file_name("a segment", file) for file in named}
@@ -153,7 +163,7 @@ class Checkpoints:
             file = check_file_name("a saved array", f"segment-{name.replace('/', '.')}-{number:09d}.safetensors")
             if file not in self._whole:
                 part = {"rows": rows[number * SEGMENT_ROWS - first : (number + 1) * SEGMENT_ROWS - first]}
-                write_arrays(self._folder / file, {"run": self._run_id}, part)
+                write_arrays(self._folder / file, {"run": self._name}, part)
                 self._whole.add(file)
             files.append(file)
         before, after = begin * SEGMENT_ROWS - first, stop * SEGMENT_ROWS - first
@@ -166,7 +176,7 @@ class Checkpoints:
         for file in segments["files"]:
             manifest, arrays = _read(self._folder / file)
             part = arrays["rows"]
-            if manifest["run"] != self._run_id or part.shape != (SEGMENT_ROWS, *rows.shape[1:]):
+            if manifest["run"] not in self._names or part.shape != (SEGMENT_ROWS, *rows.shape[1:]):
                 raise ModelFileError(f"{self._folder / file} is not a segment of this run")
             parts.append(part)
             self._whole.add(file)

@@ -62,7 +62,8 @@ FINISHED_REMEDY = (
     "the run again with --start-over (in Python start_over=True), which moves its files aside"
 )
 LOGS = "logs"  # a folder for what is written for other programs; it can be made again from the run's own log
-OWN_FILES = re.compile(rf"{NAME}|{LOGS}|{TRACEBACK}|lock|lock\.json|{ASIDE}\d+|\..*\.part")
+REPORT = "report"  # a folder for the run's page
+OWN_FILES = re.compile(rf"{NAME}|{LOGS}|{REPORT}|{TRACEBACK}|lock|lock\.json|{ASIDE}\d+|\..*\.part")
 
 
 @dataclass(frozen=True)
@@ -213,6 +214,10 @@ class RunFolder:
         found = [path for path in list_files(self.path, "*") if RUN_FILES.fullmatch(path.name)]
         return sorted(found, key=lambda path: path == self._config)
 
+    def checkpoints(self, run: Run) -> Checkpoints:
+        """The checkpoints of this run in the folder."""
+        return Checkpoints(self.path, run.lineage, versions_of(run), formerly=run.id)
+
     def start_over(self, run: Run, tell: Callable[[str], object]) -> None:
         """Move everything of the run aside, so that it begins with its first step; nothing is deleted."""
         self._is_of(run, start_over=True)
@@ -248,9 +253,9 @@ class RunFolder:
                 self._set_all_aside(tell)
             self.claim(run)
             self._tidy_up()
-            checkpoints = Checkpoints(self.path, run.id, versions_of(run))
+            checkpoints = self.checkpoints(run)
             log = ProgressLog(self.progress_file, lock.check)
-            if (result := self._finished(run)) is not None:
+            if (result := self.finished(run)) is not None:
                 checkpoints.clear()
                 Listeners(agent, callback, 0).catch_up(self.history)
                 return result
@@ -295,14 +300,14 @@ class RunFolder:
             remove(aside / self.model_file.name)
             aside.rmdir()
 
-    def _finished(self, run: Run) -> dict[str, Any] | None:
+    def finished(self, run: Run) -> dict[str, Any] | None:
         """The result of this run, or None while it is not finished; UnusableRunError if its files do not agree."""
         if (result := self.result) is None:
             return None
         try:
             check_agreement(run, result, read_file(self.progress_file), self.path)
         except EngramError as error:
-            left = Checkpoints(self.path, run.id).paths()
+            left = self.checkpoints(run).paths()
             remedy = FINISHED_REMEDY.format(where="the latest checkpoint" if left else "the first step")
             raise UnusableRunError(
                 f"{self._result} says that the run is finished, but {error}; nothing was changed; {remedy}"
@@ -325,15 +330,15 @@ class RunFolder:
         with FolderLock(self.path):
             self.claim(run)
             self._tidy_up()
-            if self._finished(run) is None:
+            if self.finished(run) is None:
                 log = self.progress_file
                 if is_file(log) and not files[log.name].startswith(read_file(log)):
                     keep_aside(log)
                 for name in PRODUCTS[1:]:
                     if name in files:
                         write_atomically(self.path / name, files[name])
-            result = self._finished(run)
-            Checkpoints(self.path, run.id).clear()  # of the same run, when it was to take place here
+            result = self.finished(run)
+            self.checkpoints(run).clear()  # of the same run, when it was to take place here
         return result
 
     def _tidy_up(self) -> None:

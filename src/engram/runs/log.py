@@ -158,6 +158,11 @@ class ProgressLog:
         self._waiting.clear()
 
 
+def end_of(log: bytes) -> dict[str, Any]:
+    """The position at the end of a log with this content."""
+    return {"bytes": len(log), "digest": xxh3_128(log).hexdigest()}
+
+
 def read_log(path: Path) -> Iterator[dict[str, Any]]:
     """The entries of a log, in order; raise `UnusableRunError` at the first line that is none."""
     with storage_errors("read", path), open_to_read(path) as file:

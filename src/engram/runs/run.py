@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -86,6 +86,11 @@ class Run:
         parts = [as_file_name(name.lower(), NAME_BYTES) for name in names]
         parts += [] if capacity is None else [str(capacity)]
         return "-".join([*parts, f"s{self.settings.seed}", digest])
+
+    @property
+    def lineage(self) -> str:
+        """The id that the run would have at the usual length: the same for a run and one that goes on from its end."""
+        return replace(self, steps=type(self).steps).id
 
     def make_agent(self) -> Agent:
         """A new agent, before its first step."""

@@ -13,23 +13,26 @@ import numpy as np
 from engram import checks
 from engram.agents.common.config import AgentConfig
 from engram.agents.common.metrics import metrics_of_memory, rounded
-from engram.agents.common.model_file import MALFORMED, Model, as_path, read_model, write_model
+from engram.agents.common.model_file import MALFORMED, Model, as_path, find_model, read_model, write_model
+from engram.agents.common.policy import spaces_arrays
 from engram.agents.common.recorded import Followed, RecordedEpisode, recorded
 from engram.agents.common.saved import check_part, load_part, part_in_pieces, part_state
 from engram.agents.common.settings import signature_of
 from engram.agents.common.tally import Tally
 from engram.envs import Env, EnvLike, EnvSource
+from engram.envs.absent import AbsentEnv
 from engram.envs.faults import close
 from engram.envs.fingerprint import fingerprint
 from engram.envs.forms import say_once
 from engram.envs.masks import as_masks
 from engram.envs.names import imports_nothing
 from engram.envs.observed import as_batch
-from engram.envs.wrapper_state import GameStates, States
+from engram.envs.wrapper_state import States
 from engram.errors import DivergedError, EngramError, InvalidInputError, ModelFileError
 from engram.exploration import Exploration, View
 from engram.exploration.epsilon_greedy import EpsilonGreedy
 from engram.exploration.greedy import greedy_by_hash
+from engram.files.archives import write_archive
 from engram.memory.quick import Desk
 from engram.parts import Spaces
 from engram.randomness import generator
@@ -88,13 +91,13 @@ class Agent(ABC):
         for name in AT_THE_DOOR & set(vars(cls)):
             setattr(cls, name, checked(vars(cls)[name]))
 
-    def _begin(self, env: EnvLike, config: AgentConfig) -> None:
+    def _begin(self, env: EnvLike | AbsentEnv, config: AgentConfig) -> None:
         """Initialise the agent with a config."""
         self.config = config
         self._make_locks()
-        self.source = EnvSource(env)
+        self.source: EnvSource = env if isinstance(env, AbsentEnv) else EnvSource(env)
         say_once(self.source.form.note)
-        self.wrappers = GameStates(self.source.peek())
+        self.wrappers = self.source.game_states()
         self.spaces = Spaces(self.source.observation_shape, self.source.observation_dtype, self.source.actions)
         self.loop = LoopState(seed=self.seed)
         self.tally = Tally()
@@ -205,6 +208,10 @@ class Agent(ABC):
 
     def check_parts(self) -> None:
         """Raise InvalidInputError unless what is saved fits together, beyond what each part checks by itself."""
+
+    def policy_arrays(self) -> dict[str, Array]:
+        """What chooses greedy actions, for `export_policy`: an encoder, a network, a memory."""
+        raise InvalidInputError(f"{self.label} does not say how its policy is exported: it has no policy_arrays()")
 
     def check_learned(self) -> None:
         """Raise an error unless what was learned is such that it can be loaded again; called before it is saved."""
@@ -415,7 +422,7 @@ class Agent(ABC):
             self.abandon_game()
             if self._env is not None and not self.source.shared:
                 close(self._env)
-            self.source, self._env, self.wrappers = source, None, GameStates(source.peek())
+            self.source, self._env, self.wrappers = source, None, source.game_states()
         finally:
             self._learning.release()
 
@@ -452,18 +459,26 @@ class Agent(ABC):
         with self.lock:
             write_model(as_path(path), self.name, self.describe(), self.state_in_pieces())
 
-    @classmethod
-    def load(cls, path: str | Path, env: EnvLike | None = None, **parts: Any) -> Self:
-        """An agent from a file, ready to predict and to go on learning exactly where it was.
+    def export_policy(self, path: str | Path) -> None:
+        """Write what chooses the greedy actions as a NumPy archive, which needs no Engram to be read."""
+        with self.lock:
+            common = spaces_arrays(self.spaces, self.source.first_action, self.seed, self.config.ties)
+            write_archive(as_path(path), {**common, **self.policy_arrays()})
 
-        `env` is needed if the agent was not trained in an environment with an id. A part of your own that it was
-        trained with (`strategy=`, `encoder=`, `exploration=`, `network=`) has to be given again.
+    @classmethod
+    def load(cls, path: str | Path, env: EnvLike | None = None, *, for_prediction: bool = False, **parts: Any) -> Self:
+        """An agent from a file or a run's folder, ready to predict and to go on learning exactly where it was.
+
+        `env` is needed if the agent was not trained in an environment with an id; `for_prediction` makes none, and the
+        agent predicts only. A part of your own that it was trained with (`strategy=`, `encoder=`, `exploration=`,
+        `network=`) has to be given again.
         """
-        model = read_model(as_path(path))
+        model = read_model(find_model(path))
         if model.agent != cls.name:
             raise ModelFileError(f"{path} holds a {model.agent} agent, not {cls.name}; use engram.load(path)")
         try:
-            return cls._from_model(model, path, env, parts)
+            absent = AbsentEnv(model.description) if env is None and for_prediction else None
+            return cls._from_model(model, path, env if absent is None else absent, parts)
         except EngramError:
             raise
         except MALFORMED as error:
@@ -472,11 +487,16 @@ class Agent(ABC):
             ) from error
 
     @classmethod
-    def _from_model(cls, model: Model, path: str | Path, env: EnvLike | None, parts: dict[str, Any]) -> Self:
+    def _from_model(
+        cls, model: Model, path: str | Path, env: EnvLike | AbsentEnv | None, parts: dict[str, Any]
+    ) -> Self:
         described = model.description
         source = env if env is not None else described["env"]
         if source is None:
-            raise InvalidInputError(f"{path} does not say how to make its environment; pass it: load(path, env)")
+            raise InvalidInputError(
+                f"{path} does not say how to make its environment; pass it: load(path, env), or do without and only "
+                "predict: load(path, for_prediction=True)"
+            )
         if env is None and not imports_nothing(source):
             raise ModelFileError(
                 f"{path} does not name a registered environment ({source!r:.200}); pass it: load(path, env)"
@@ -500,8 +520,9 @@ class Agent(ABC):
             "spaces": {"shape": list(shape), "dtype": dtype.str, "actions": actions},
             "config": self.config.to_json(),
         }
+        first = {} if self.source.first_action == 0 else {"first_action": self.source.first_action}
         own = {} if is_ours(type(self).__module__) else {"source": source_digest(type(self))}
-        return described | own
+        return described | first | own
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that the agent has learned and must remember, as plain data and arrays."""

@@ -1,13 +1,16 @@
 """Model files: everything that an agent is, in one safetensors file."""
 
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from engram.errors import InvalidInputError, ModelFileError
 from engram.files.arrays import join, read_arrays, split, write_arrays
+from engram.files.disk import is_file
 
+MODEL = "model.safetensors"  # in a run's folder
 # what reading a state dict of the wrong form raises
 MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, MemoryError, RuntimeError)
 
@@ -34,6 +37,17 @@ def as_path(path: Any) -> Path:
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str) or "\0" in os.fspath(path):
         raise InvalidInputError(f"path must be the path of a file, got {path!r:.100}")
     return Path(path)
+
+
+def find_model(path: Any) -> Path:
+    """The model file that is meant by its path, or by that of a run's folder."""
+    given = as_path(path)
+    if not given.is_dir():
+        return given
+    if not is_file(given / MODEL):
+        how = f"; its run is not finished, go on with it: engram train --resume {shlex.quote(str(given))}"
+        raise ModelFileError(f"{given} holds no {MODEL}{how if is_file(given / 'config.json') else ''}")
+    return given / MODEL
 
 
 def write_model(path: Path, agent: str, description: Mapping[str, Any], state: Mapping[str, Any]) -> None:

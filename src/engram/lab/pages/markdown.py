@@ -3,7 +3,21 @@
 import re
 from collections.abc import Sequence
 
-from engram.lab.pages.page import Block, Drawing, Entry, Facts, Folded, Names, Page, Section, Table, Text, Warnings
+from engram.lab.pages.page import (
+    Block,
+    Commands,
+    Drawing,
+    Entry,
+    Facts,
+    Film,
+    Folded,
+    Names,
+    Page,
+    Section,
+    Table,
+    Text,
+    Warnings,
+)
 
 
 def markdown(page: Page) -> str:
@@ -30,6 +44,10 @@ def _block(block: Block) -> list[str]:  # noqa: PLR0911 (one for each kind)
         case Facts(facts=facts, commands=commands):
             lines = [f"- {name}: {'; '.join(map(_escape, texts))}" for name, texts in facts.items()]
             return ["\n".join([*(f"- `{command}`" for command in commands), *lines])]
+        case Commands(commands=told):
+            return ["\n".join(f"- {what}: `{how}`" for what, how in told.items())]
+        case Film(file=file):
+            return [f"![{file}]({file})"]
         case Section(title=title, blocks=inside):
             return [f"## {title}", *_blocks(inside)]
         case Folded():

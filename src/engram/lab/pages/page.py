@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from pathlib import PurePath
 from typing import Protocol
 
 from engram.lab.pages.style import INK
@@ -22,6 +23,7 @@ p, figcaption, dl, summary { max-width: 46rem; }
 figure { margin: 1.5rem 0; }
 figure svg { display: block; width: 100%; height: auto; color: var(--ink);
   min-width: calc(0.75 * var(--width)); max-width: var(--width); }
+figure img, figure video { display: block; max-width: 100%; }
 figcaption, .note, caption { color: var(--soft); font-size: 0.9rem; }
 .wide { position: relative; overflow-x: auto; margin: 0.8rem 0; }
 figure .wide { margin: 0 0 0.4rem; }
@@ -204,6 +206,39 @@ class Facts:
             for name, texts in self.facts.items()
         )
         return f"<dl>{f'<dt>Command</dt>{commands}' if commands else ''}{facts}</dl>"
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Commands to type, by what they are for."""
+
+    commands: Mapping[str, str]
+
+    def html(self) -> str:
+        """A list of definitions."""
+        return "<dl>{}</dl>".format(
+            "".join(
+                f"<dt>{escape(what)}</dt><dd><code>{_words(how)}</code></dd>" for what, how in self.commands.items()
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Film:
+    """A film that is part of the page."""
+
+    data: str  # in base64
+    suffix: str  # .gif or .mp4
+    file: str  # its path, relative to the page
+
+    def html(self) -> str:
+        """The film, which a .gif shows by itself and an .mp4 when it is started."""
+        name = escape(PurePath(self.file).name)
+        if self.suffix == ".gif":
+            shown = f'<img alt="{name}" src="data:image/gif;base64,{self.data}">'
+        else:
+            shown = f'<video controls src="data:video/mp4;base64,{self.data}"></video>'
+        return f"<figure>{shown}\n<figcaption>{name}</figcaption>\n</figure>"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,48 @@
+"""Going on with a run beyond the length that it was begun with."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from engram.agents.common.model_file import read_model
+from engram.errors import InvalidInputError
+from engram.files.disk import is_file, move_aside, read_file, write_atomically
+from engram.files.lock import FolderLock
+from engram.runs.folder import RunFolder, as_json
+from engram.runs.log import end_of
+from engram.runs.run import Run
+
+
+def extend(folder: RunFolder, run: Run, steps: int, tell: Callable[[str], object] = print) -> Run:
+    """The same run with more steps, once its folder is ready to go on with it; `folder.record` then does.
+
+    What comes out is what a run of that length gives that was begun anew. What told of a finished run's end is kept
+    aside. A power cut at any moment leaves a run of the old or of the new length, from which the same call goes on.
+    """
+    if steps < run.steps:
+        raise InvalidInputError(
+            f"steps must be at least the {run.steps:,} that {folder.path} was begun with, got {steps:,}; a shorter run "
+            "is another one: train it into another folder"
+        )
+    if steps == run.steps:
+        return run
+    longer = replace(run, steps=steps)
+    with FolderLock(folder.path):
+        config = folder.path / "config.json"
+        before = read_file(config)
+        if folder.finished(run) is not None:
+            _write_last_checkpoint(folder, run)
+            names = ("result.json", "model.safetensors", "meta.json")  # the result first: without it nothing is done
+            told = [path for name in names if is_file(path := folder.path / name)]
+            aside = move_aside(folder.path, told)
+            write_atomically(aside / config.name, before)
+            tell(f"what told of its end at {run.steps:,} steps is now in {aside}")
+        write_atomically(config, as_json(longer.to_json()).encode())
+    return longer
+
+
+def _write_last_checkpoint(folder: RunFolder, run: Run) -> None:
+    """Write the agent and the log as they were after the last step of a finished run as a checkpoint."""
+    agent = run.make_agent()
+    agent.load_state_dict(read_model(folder.model_file).state)
+    position = end_of(read_file(folder.progress_file))
+    folder.checkpoints(run).save(agent.steps, agent.state_in_pieces(), position)

@@ -1,0 +1,95 @@
+"""`engram tune`: what is tried depends on the seed alone, finished runs are kept, and the result can be typed."""
+
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from engram.cli import main
+from engram.commands.train import training_options
+from engram.lab.outcome import News, Outcome
+from engram.lab.search_file import Trial, best_of
+from engram.lab.tuning import tune
+from engram.runs.run import Run
+from tests.lab.test_search_space import FILE, read
+
+WORDS = [
+    *("tune", "mfec", "--space", "capacity=5..40:log", "strategy=lru,dkm", "--set", "discount=0.9", "--steps", "120"),
+    *("--seeds", "2", "--evaluation-interval-steps", "40", "--evaluation-episodes", "1", "--jobs", "1"),
+]
+
+
+def made(out: Path) -> dict[str, int]:
+    """When each finished run was written."""
+    return {path.parent.name: path.stat().st_mtime_ns for path in out.glob("*/result.json")}
+
+
+def test_a_search_goes_on_is_shown_on_a_page_and_ends_with_a_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([*WORDS, "--trials", "4"]) == 0
+    out = Path("runs/tune-cartpole-mfec")
+    first, told = made(out), json.loads((out / "tune.json").read_text())
+    assert len(told["trials"]) == 4
+    capsys.readouterr()
+    assert main([*WORDS, "--trials", "6"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    more = json.loads((out / "tune.json").read_text())
+    assert more["trials"][:4] == told["trials"]
+    assert len(more["trials"]) == 6
+    assert {name: when for name, when in made(out).items() if name in first} == first
+    best = max(more["trials"], key=lambda trial: trial["score"])
+    assert last == more["best"]["command"]
+    _, _, agent, *words = shlex.split(last)
+    run = training_options(agent, words).run()
+    assert (out / run.id / "result.json").exists()
+    assert (run.settings.to_json()["capacity"], run.settings.discount) == (best["settings"]["capacity"], 0.9)
+    assert main(["report", str(out)]) == 0
+    page = (out / "index.html").read_text()
+    assert f"{best['score']:.1f} is the best of 6 trials" in page
+    assert (out / "figures" / "by-setting.svg").exists()
+    assert main([*WORDS, "--trials", "6", "--seed", "1"]) == 2
+    assert "holds another search (its seed differ)" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.slow
+def test_a_search_on_a_cluster_finds_the_same(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    for name, words in (("here", []), ("there", ["--ray", "local"])):
+        assert main([*WORDS, "--trials", "5", *words, "--out", str(tmp_path / name)]) == 0
+    here, there = ((tmp_path / name / "tune.json").read_bytes() for name in ("here", "there"))
+    assert here == there
+
+
+def test_mistakes_are_told_before_any_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.toml").write_text(FILE.replace("CartPole-v1", "CartPol-v1"))
+    for words, message in (
+        (["tune", "mine.toml"], "did you mean 'CartPole-v1'"),
+        (["tune", "mine.toml", "--space", "capacity=1,2"], "leave out --space"),
+        (["tune", "mfec"], "there is nothing to search"),
+        (["tune", "mfec", "--space", "capcity=1,2"], "did you mean 'capacity'"),
+    ):
+        assert main(words) == 2
+        assert message in " ".join(capsys.readouterr().err.split())
+    assert not Path("runs").exists()
+
+
+def failing(runs: Sequence[Run], out: Path) -> Iterator[News]:
+    """An executor in which every run fails."""
+    for run in runs:
+        yield Outcome.failed(run, ValueError("no"))
+
+
+def test_a_trial_that_fails_has_no_score_and_the_search_goes_on(tmp_path: Path) -> None:
+    space = read(tmp_path, FILE.replace("trials = 7", "trials = 3"))
+    trials = tune(space, tmp_path / "out", executor=failing)
+    assert [(trial.score, trial.failed) for trial in trials] == [(None, 2)] * 3
+    assert best_of(trials) is None
+    two = [Trial(0, {}, [1.0]), Trial(1, {}, [3.0, 1.0]), Trial(2, {}, [9.0], failed=1)]
+    assert best_of(two) == two[1]

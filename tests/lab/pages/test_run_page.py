@@ -1,0 +1,88 @@
+"""The page of single runs: what it tells is what the folders hold, and it needs nothing but itself."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from engram.cli import main
+from engram.lab.pages.page import Drawing
+from engram.lab.pages.run_page import RunReport
+from tests.faults.power import CADENCE, TINY
+from tests.faults.storage import OTHER, interrupted
+from tests.faults.tally import finish
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """A finished run with metrics and a film, another finished one, and an interrupted one."""
+    place = tmp_path_factory.mktemp("runs")
+    finish(TINY, place / "one", CADENCE)
+    finish(OTHER, place / "two", CADENCE)
+    interrupted(TINY, place / "half", at=70)
+    log = place / "one" / "progress.jsonl"
+    lines = [
+        json.loads(line) | {"metrics": {"memory/fill": 0.5, "reads/exact": 0.1}}
+        for line in log.read_text().splitlines()
+    ]
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (place / "one" / "play.gif").write_bytes(b"GIF89a")
+    return [place / name for name in ("one", "two", "half")]
+
+
+def test_the_page_of_one_run(folders: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(folders[0]), "--out", str(tmp_path)]) == 0
+    html = (tmp_path / "index.html").read_text()
+    score = json.loads((folders[0] / "result.json").read_text())["score"]
+    assert f"<h1>MFEC in CartPole-v1: score {score:.1f}</h1>" in html
+    assert "MFEC with LRU and 10 entries per action, seed 1, trained for 90 steps" in html
+    for told in ("memory/fill", "reads/exact", "data:image/gif;base64,R0lGODlh", "neighbours"):
+        assert told in html
+    assert f"engram train --resume {folders[0]} --steps 180" in re.sub(r"</?span>", "", html)
+    assert not re.search(r'(src|href)="(?!data:|#)', html)
+    assert (tmp_path / "figures" / "returns.svg").exists()
+    assert (tmp_path / "README.md").read_text().startswith("# MFEC in CartPole-v1")
+
+
+def test_the_page_of_several_runs_shows_them_side_by_side(folders: list[Path], tmp_path: Path) -> None:
+    assert main(["report", *map(str, folders), "--out", str(tmp_path)]) == 0
+    html = (tmp_path / "index.html").read_text()
+    assert "<h1>3 runs: MFEC in CartPole-v1</h1>" in html
+    assert "half is interrupted: 60 of 90 steps are saved" in html
+    rows = re.findall(r"<tr><td>.*?</tr>", html)
+    assert sum("MFEC with LRU" in row for row in rows) == 3
+    assert re.search(r"seed</th></tr>", html)
+
+
+def test_without_out_a_run_has_its_page_in_its_folder_and_goes_on_as_before(
+    folders: list[Path], tmp_path: Path
+) -> None:
+    run = shutil.copytree(folders[2], tmp_path / "half")
+    assert main(["report", str(run)]) == 0
+    assert (run / "report" / "index.html").exists()
+    assert main(["train", "--resume", str(run), "--no-progress"]) == 0
+
+
+def test_runs_of_one_name_are_told_apart_and_pictures_become_part_of_the_page(
+    folders: list[Path], tmp_path: Path
+) -> None:
+    other = shutil.copytree(folders[0], tmp_path / "one")
+    drawing = Drawing('<svg width="10pt"></svg>', "what is kept")
+    report = RunReport.read([folders[0], other], tmp_path / "out", lambda path: [drawing])
+    assert [run.name for run in report.runs] == [str(folders[0]), str(other)]
+    assert report.write().read_text().count("what is kept</figcaption>") == 2
+
+
+def test_a_study_among_runs_and_nothing_at_all_are_answered(
+    folders: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "study.json").write_text("{}")
+    assert main(["report", str(folders[0]), str(tmp_path)]) == 2
+    assert "is a study, which has a page of its own" in " ".join(capsys.readouterr().err.split())
+    assert main(["report"]) == 2
+    assert main(["report", str(folders[0].parent)]) == 2
+    assert "is not a run, but holds some" in " ".join(capsys.readouterr().err.split())
+    assert main(["report", str(folders[0].parent / "nowhere")]) == 2
+    assert "nowhere holds no study" in " ".join(capsys.readouterr().err.split())
