@@ -37,6 +37,7 @@ LAYERS = (
     ("training",),
     ("agents",),
     ("runs",),
+    ("pictures",),
     ("callbacks",),
     ("lab",),
     ("paper",),

@@ -47,7 +47,7 @@ def evaluate(words: Sequence[str], console: Console) -> None:
     options = tyro.cli(Eval, prog="engram eval", args=words)
     target = None if options.video is None else whole_path(options.video)  # before an environment goes elsewhere
     if target is not None:
-        video = import_module("engram.lab.pages.video")  # needs an extra
+        video = import_module("engram.pictures.video")  # needs an extra
         video.check_name(target)
     agent = options.load_agent()
     env = options.given().get("env") or str(agent.describe()["env"])

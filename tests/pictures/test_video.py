@@ -12,7 +12,7 @@ from engram import D3QN, MFEC, evaluate_policy
 from engram.agents import Agent
 from engram.cli import main
 from engram.errors import StorageError
-from engram.lab.pages.video import PANEL, film, neighbours, write_video
+from engram.pictures.video import PANEL, film, neighbours, write_video
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from engram.envs.make import Env, make_by_id
 from engram.envs.wrapper_state import frozen
 from engram.errors import InvalidInputError, MissingExtraError
 from engram.files.disk import replacing
-from engram.lab.pages.style import COLOURS
+from engram.pictures.colours import ACTIONS, LIT
 from engram.randomness import reset_seed
 from engram.training.environment import CheckedEnv, render
 from engram.typing import Array
@@ -26,7 +26,7 @@ HEIGHT = 400  # pixels, at least, to which small pictures are enlarged
 PANEL = 320  # pixels that the explanation is wide
 MARGIN, ROW = 16, 44  # pixels around and between the explanation's rows
 INK, SOFT, PAPER = (31, 35, 40), (150, 158, 166), (255, 255, 255)
-CHOSEN = COLOURS["dkm"]
+CHOSEN = LIT
 LONGEST_STEPS = 3_000  # of a film
 
 
@@ -142,7 +142,7 @@ def panel(agent: Agent, observation: Array, action: int, total: float, height: i
         draw.line([(MARGIN, axis), (PANEL - MARGIN, axis)], fill=SOFT)
         for each, weight in zip(*near[number], strict=True) if near else ():
             x, r = scale(float(each)), 1.5 + 4 * float(weight)
-            draw.ellipse([x - r, axis - r, x + r, axis + r], fill=COLOURS["lru"])
+            draw.ellipse([x - r, axis - r, x + r, axis + r], fill=ACTIONS[0])
         x = scale(float(value))
         draw.rectangle([x - 1.5, axis - 8, x + 1.5, axis + 8], fill=colour)
     return np.asarray(image.resize((PANEL, height)) if image.height != height else image)
