@@ -24,6 +24,7 @@ commands:
                 or module:Class, an agent of your own
   train --resume FOLDER   go on with an interrupted run, exactly where it was
   eval          play episodes with a trained agent and report its returns; --video shows it at play
+  inspect       draw what a trained agent's memory holds: entries, policy, values, on one page
   study         carry out many runs: a whole table of the paper, or a study of your own
   report        show what came of a study: tables beside the paper's, figures, claims, on one page
   claims        say which of the paper's claims hold
@@ -37,6 +38,7 @@ commands:
 COMMANDS = {  # name → its file, and the function there
     "train": ("train", "train"),
     "eval": ("evaluate", "evaluate"),
+    "inspect": ("inspect", "inspect"),
     "study": ("study", "study"),
     "report": ("report", "report"),
     "claims": ("report", "claims"),

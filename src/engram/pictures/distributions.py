@@ -17,7 +17,7 @@ def distribution_picture(snapshot: Snapshot, scene: Scene) -> Picture:
     columns: dict[str, list[Array]] = {"value": [table.values for table in snapshot.tables]}
     for label, name in (("count", "counts"), ("age, in steps", "ages")):
         found = [getattr(table, name) for table in snapshot.tables]
-        if all(each is not None for each in found):
+        if all(each is not None for each in found) and len(np.unique(np.concatenate(found))) > 1:
             columns[label] = found
     colours = action_colours(len(snapshot.tables))
     named = len(set(colours)) == len(colours)

@@ -16,7 +16,7 @@ from engram.typing import Doubles
 
 DRAWN = 1_500  # entries, at most, in a panel
 COLUMNS = 4  # panels in a row
-FAINTEST = 0.25  # opacity of the oldest entries
+FAINTEST = 0.35  # opacity of the oldest entries
 SMALLEST, LARGEST = 26.0, 150.0  # area of a dot, in square points
 
 
@@ -51,7 +51,7 @@ def bound(values: Any) -> tuple[float, float]:
 def map_picture(snapshot: Snapshot, scene: Scene, plane: Plane) -> Picture:
     """The map as a picture with its caption."""
     scales = scales_of([snapshot], plane)
-    has_counts = any(table.counts is not None for table in snapshot.tables)
+    has_counts = scales.largest_count > 1
     has_ages = any(table.ages is not None for table in snapshot.tables)
     words = ["Every dot is an entry of the memory, in the panel of its action; its colour is the stored value."]
     words += ["Larger dots have more states merged into them, or were written more often."] if has_counts else []
@@ -148,16 +148,14 @@ def draw_ground(axes: Axes, scene: Scene, scales: Scales, plane: Plane) -> None:
 
 def draw_room(axes: Axes, plan: tuple[str, ...], *, marks: bool = True) -> None:
     """Walls, lines between cells, and the letters of start and goal."""
+    walls, floor = [], []
     for y, row in enumerate(plan):
         for x, mark in enumerate(row):
-            if mark == WALL_MARK:
-                axes.add_patch(mpl.patches.Rectangle((x - 0.5, y - 0.5), 1, 1, color=WALL, linewidth=0))
-            else:
-                axes.add_patch(
-                    mpl.patches.Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor=LINE, linewidth=0.5)
-                )
+            (walls if mark == WALL_MARK else floor).append(mpl.patches.Rectangle((x - 0.5, y - 0.5), 1, 1))
             if marks and mark in (START, GOAL):
                 axes.text(x, y, mark, ha="center", va="center", fontsize=9, color=SOFT, weight="bold")
+    axes.add_collection(mpl.collections.PatchCollection(walls, color=WALL, linewidth=0.7))
+    axes.add_collection(mpl.collections.PatchCollection(floor, facecolor="none", edgecolor=LINE, linewidth=0.5))
     axes.set_xlim(-0.5, len(plan[0]) - 0.5)
     axes.set_ylim(len(plan) - 0.5, -0.5)
     axes.set_aspect("equal")

@@ -1,5 +1,6 @@
 """What an environment tells of itself to whoever draws: a floor plan, names of actions and of numbers."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -89,6 +90,7 @@ def _told(inner: Any, method: str) -> Sequence[str]:
 
 
 def _plain(name: Any) -> str:
-    """`UPRIGHT` as `upright`."""
+    """`UPRIGHT` as `up right`."""
     text = str(name)
-    return text.lower() if text.isupper() else text
+    parts = re.findall(r"UP|DOWN|LEFT|RIGHT|FIRE|NOOP", text)
+    return " ".join(parts).lower() if "".join(parts) == text else text

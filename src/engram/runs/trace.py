@@ -27,8 +27,8 @@ from engram.runs.snapshots import COUNT, Entries, Snapshot, entries_of, write_sn
 from engram.training.events import EpisodeEnd, Event, Step
 from engram.typing import Array
 
-MOST_SNAPSHOTS = 80  # in a folder; then every second is removed
-USUAL_SNAPSHOTS = 60  # of a run of the length that it began with
+MOST_SNAPSHOTS = 100  # in a folder; then every second is removed
+USUAL_SNAPSHOTS = 80  # at most, of a run of the length that it began with
 MOST_NUMBERS = 250_000  # in a snapshot's keys and columns: a megabyte
 COLUMNS = 8  # numbers of an entry besides its key, about
 SNAPSHOT = re.compile(r"trace-(\d{12,18})\.safetensors")
@@ -44,7 +44,7 @@ class Trace:
         self._folder, self._agent = folder, agent
         self._memory: EpisodicMemory = agent.memory  # type: ignore[attr-defined]
         self._learned = self._memory.companions.shape[2] > 0  # values change without being written
-        self._interval = -(-steps // USUAL_SNAPSHOTS)
+        self._interval = rounded_up(steps / USUAL_SNAPSHOTS)
         self._actions = array("B" if self._memory.actions <= 256 else "I")  # of all episodes that ended
         self._games, self._lengths = array("q"), array("q")  # of each of these episodes: its game, and its steps
         shape = (self._memory.actions, self._memory.capacity)
@@ -202,6 +202,16 @@ def begin_trace(folder: Path, agent: Agent, steps: int, found: Checkpoint | None
         raise UnusableRunError(
             f"the trace in the checkpoint of {folder} cannot be used ({error!r}); {REMEDY}"
         ) from error
+
+
+def rounded_up(number: float) -> int:
+    """The next of 1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, …"""
+    scale = 1
+    while True:
+        for first in (10, 20, 25, 50):
+            if first * scale % 10 == 0 and first * scale >= 10 * number:
+                return first * scale // 10
+        scale *= 10
 
 
 def name_of(step: int) -> str:
