@@ -111,9 +111,8 @@ def frame(filmed: list[Filmed], number: int, scene: Scene, plane: Plane, scales:
             colour, top = COLOURS[each.strategy], bottom + 0.36 * WIDTH / HEIGHT + 0.014
             figure.text(left + 0.01, top, strategy_label(each.strategy), weight="bold", fontsize=11, color=colour)
             figure.text(left + 0.07, top, each.rule, fontsize=8.5, color=INK)
-            figure.text(
-                left + 0.35, top, f"{each.score(step):.1f}", fontsize=11, weight="bold", ha="right", color=colour
-            )
+            score = f"score {each.score(step):.1f}"
+            figure.text(left + 0.35, top, score, fontsize=10, weight="bold", ha="right", color=colour)
         _explain(figure, filmed, step, scales)
     return figure
 
@@ -139,7 +138,7 @@ def _explain(figure: Figure, filmed: list[Filmed], step: int, scales: Scales) ->
     words = {
         0.895: f"MFEC, {last.capacity} entries per action",
         0.775: "score: share of goals in\nthe last ten evaluations",
-        0.33: "Each arrow is an entry:\na state, an action and\nthe best return after it.",
+        0.33: "Each arrow is an entry:\na state, an action and\nthe return that followed.",
         0.24: "remembered return",
         0.1: "Faint: not written lately.\nS start   G goal",
     }

@@ -48,9 +48,8 @@ def inspect(words: Sequence[str], console: Console) -> None:
     traced = None if folder is None else read_trace(folder.path)
     if film is not None and traced is None:
         raise InvalidInputError(f"{options.run} has no trace, so there is nothing to film; train it with --trace")
-    for action, size in enumerate(memory.size.tolist()):
-        if not size:
-            console.print(f"the table of action {action} is empty")
+    if not memory.size.any():
+        raise InvalidInputError(f"the memory of {options.run} is empty: no episode has ended yet; train for more steps")
     change = None if traced is None else _film_of(agent, options, folder, traced)
     path = _write_page(agent, options, out, traced, change)
     console.print(f"the memory of {options.run} is shown in {path}")

@@ -148,7 +148,8 @@ def draw_ground(axes: Axes, scene: Scene, scales: Scales, plane: Plane) -> None:
 
 def draw_room(axes: Axes, plan: tuple[str, ...], *, marks: bool = True) -> None:
     """Walls, lines between cells, and the letters of start and goal."""
-    walls, floor = [], []
+    walls: list[Any] = []
+    floor: list[Any] = []
     for y, row in enumerate(plan):
         for x, mark in enumerate(row):
             (walls if mark == WALL_MARK else floor).append(mpl.patches.Rectangle((x - 0.5, y - 0.5), 1, 1))

@@ -66,8 +66,7 @@ class Pen:
 
     def pixels(self) -> Array:
         """The panel, [height, PANEL, 3]."""
-        size = (PANEL, self._image.height // FINER)
-        return np.array(self._image.resize(size, Image.Resampling.LANCZOS))
+        return np.array(self._image.reduce(FINER))
 
 
 @lru_cache

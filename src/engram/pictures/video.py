@@ -23,6 +23,7 @@ except ModuleNotFoundError as error:
 
 HEIGHT = 400  # pixels, at least, to which small pictures are enlarged
 LONGEST_STEPS = 3_000  # of a film
+PALETTE_FRAMES = 8  # of which the colours of a .gif are chosen
 
 
 def film(agent: Agent, env_id: str, *, seed: int, explain: bool = False) -> Iterator[Array]:
@@ -64,8 +65,11 @@ def check_name(path: Path) -> None:
 
 
 def _write_gif(path: Path, pictures: Iterator[Array], fps: int) -> int:
-    images = [Image.fromarray(picture).convert("P", palette=Image.Palette.ADAPTIVE) for picture in pictures]
-    first, *others = images
+    """One palette for all frames and no dithering, so that only what changes takes room."""
+    images = [Image.fromarray(picture) for picture in pictures]
+    samples = [np.asarray(images[number]) for number in np.linspace(0, len(images) - 1, PALETTE_FRAMES).astype(int)]
+    palette = Image.fromarray(np.concatenate(samples)).quantize(256, Image.Quantize.MEDIANCUT)
+    first, *others = (image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images)
     first.save(path, save_all=True, append_images=others, duration=max(20, round(1000 / fps)), loop=0)
     return len(images)
 

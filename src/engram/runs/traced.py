@@ -49,8 +49,8 @@ def _games(path: Path) -> dict[int, Array]:
         if len(games) != len(lengths) or lengths.sum() != len(actions) or (lengths < 0).any():
             raise ValueError("episodes and actions do not agree")
         parts: dict[int, list[Array]] = {}
-        for game, part in zip(games.tolist(), np.split(actions, np.cumsum(lengths)[:-1]), strict=True):
-            parts.setdefault(game, []).append(part)
+        for game, end, length in zip(games.tolist(), np.cumsum(lengths).tolist(), lengths.tolist(), strict=True):
+            parts.setdefault(game, []).append(actions[end - length : end])
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path} is not the trace of a run ({error!r}); delete it") from error
     return {game: np.concatenate(found) for game, found in parts.items()}
