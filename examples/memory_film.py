@@ -32,7 +32,7 @@ from engram.typing import Array
 
 ENV = "engram/OpenRoom-v0"
 STRATEGIES = ("lru", "rew", "kmeans", "dkm")
-RULES = ("forgets what was not used", "forgets what paid least", "merges states", "merges, and lets go")
+RULES = ("forgets what is unused", "forgets what paid least", "merges states", "merges, and lets go")
 WIDTH, HEIGHT = 8.0, 6.6  # inches
 DPI = 100
 FPS = 8
@@ -110,7 +110,7 @@ def frame(filmed: list[Filmed], number: int, scene: Scene, plane: Plane, scales:
             draw_arrows(axes, plan, each.traced.snapshots[number], plane, scales, size=28)
             colour, top = COLOURS[each.strategy], bottom + 0.36 * WIDTH / HEIGHT + 0.014
             figure.text(left + 0.01, top, strategy_label(each.strategy), weight="bold", fontsize=11, color=colour)
-            figure.text(left + 0.07, top, each.rule, fontsize=8.5, color=INK)
+            figure.text(left + 0.07, top, each.rule, fontsize=8, color=INK)
             score = f"score {each.score(step):.1f}"
             figure.text(left + 0.35, top, score, fontsize=10, weight="bold", ha="right", color=colour)
         _explain(figure, filmed, step, scales)

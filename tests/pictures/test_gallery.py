@@ -1,5 +1,6 @@
 """Pictures of memories: where entries lie, what is said of them, and that they come out as files."""
 
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -78,18 +79,25 @@ def test_principal_axes_are_the_directions_of_largest_variance() -> None:
     rng = np.random.default_rng(0)
     keys = (rng.normal(size=(500, 2)) * (9, 3)) @ np.linalg.qr(rng.normal(size=(20, 2)))[0].T
     plane = PrincipalAxes(keys.astype(np.float32))
-    assert plane.labels[0] == "1st principal axis (90 %)"  # about 81 of 90
+    assert re.fullmatch(r"1st principal axis \((88|89|90|91) %\)", plane.labels[0])  # 81 of 90, about
     memory = EpisodicMemory(actions=1, key_size=20, capacity=500)
     memory.write(0, keys.astype(np.float32), np.zeros(500, np.float32))
     places = plane.place(snapshot_of(memory).tables[0])
-    centred = keys - keys.mean(axis=0)
-    np.testing.assert_allclose((places**2).sum(axis=1), (centred**2).sum(axis=1), rtol=1e-4)  # nothing else is lost
+    lengths = [((each - each.mean(axis=0)) ** 2).sum(axis=1) for each in (places, keys)]
+    np.testing.assert_allclose(*lengths, rtol=1e-4)  # nothing else is lost
     assert places[:, 0].var() > places[:, 1].var()
+
+
+def test_a_key_far_off_does_not_decide_the_axes() -> None:
+    keys = np.random.default_rng(0).normal(size=(500, 6)).astype(np.float32) * (1, 5, 1, 1, 1, 1)
+    far = np.vstack([keys, np.full((1, 6), 1e4, np.float32)])
+    assert PrincipalAxes(far).labels == PrincipalAxes(keys).labels
 
 
 def test_a_memory_alone_can_be_plotted_and_so_can_an_empty_one() -> None:
     memory = EpisodicMemory(actions=2, key_size=3, capacity=10, strategy="kmeans")
     assert "action 1" in memory.plot().svg
+    assert "principal axis" in EpisodicMemory(actions=2, key_size=30, capacity=10).plot().svg
     memory.write(1, np.eye(3, dtype=np.float32), np.ones(3, np.float32))
     assert "dimension 2" in memory.plot("0,2").svg
 

@@ -13,10 +13,11 @@ from engram.errors import InvalidInputError, ModelFileError, RunFolderError
 from engram.files.arrays import read_arrays, write_arrays
 from engram.hashing import state_of
 from engram.runs import trace as tracing
+from engram.runs.checkpoints import Checkpoint
 from engram.runs.folder import Cadence, RunFolder
 from engram.runs.run import Run
 from engram.runs.snapshots import read_snapshot
-from engram.runs.trace import name_of, snapshot_paths
+from engram.runs.trace import begin_trace, name_of, snapshot_paths
 from engram.runs.traced import read_trace, replay
 from engram.training.events import Event
 
@@ -134,6 +135,18 @@ def test_what_cannot_be_traced_is_told(tmp_path: Path) -> None:
         record(run, tmp_path / "run", callbacks=(stop,))
     with pytest.raises(RunFolderError, match=r"at step 3\d\d without one; leave --trace out, or begin again"):
         record(run, tmp_path / "run", trace=True)
+
+
+def test_a_trace_goes_on_from_its_end_where_a_checkpoint_says_nothing_of_it(tmp_path: Path) -> None:
+    run = a_run(steps=600)
+    agent = record(run, tmp_path / "run", trace=True)
+    found = Checkpoint(600, agent.state_dict(), {}, {})
+    again = begin_trace(tmp_path / "run", agent, 600, found, wanted=False)
+    assert again is not None
+    _, arrays = read_arrays(tmp_path / "run" / "trace.safetensors")
+    for name, value in again.state_dict().items():
+        np.testing.assert_array_equal(value, {**arrays, "interval": 10}[name])
+    assert begin_trace(tmp_path / "run", agent, 600, found._replace(step=590), wanted=False) is None
 
 
 def test_starting_over_moves_the_trace_aside(tmp_path: Path) -> None:

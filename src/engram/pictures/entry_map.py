@@ -37,10 +37,17 @@ def scales_of(snapshots: list[Snapshot], plane: Plane) -> Scales:
     counts = [float(table.counts.max()) for table in tables if table.counts is not None]
     ages = [float(table.ages.max()) for table in tables if table.ages is not None]
     places = np.concatenate([plane.place(table) for table in tables]) if tables else np.zeros((1, 2))
-    (left, bottom), (right, top) = places.min(axis=0), places.max(axis=0)
+    (left, bottom), (right, top) = _edges(places)
     across, up = 0.04 * (right - left) or 0.5, 0.06 * (top - bottom) or 0.5
     edges = (float(left - across), float(right + across), float(bottom - up), float(top + up))
     return Scales((low, high if high > low else low + 1), max(counts, default=1), max(ages, default=0), edges)
+
+
+def _edges(places: Doubles) -> Doubles:
+    """The lowest and the highest coordinates that are shown: of all places, or without a few that lie far off."""
+    low, high = np.percentile(places, [1, 99], axis=0)
+    beyond = 0.5 * (high - low)
+    return np.stack([np.maximum(places.min(axis=0), low - beyond), np.minimum(places.max(axis=0), high + beyond)])
 
 
 def bound(values: Any) -> tuple[float, float]:
@@ -102,7 +109,8 @@ def draw_entries(axes: Axes, entries: Entries, plane: Plane, scales: Scales, *, 
     opacity = opacities(entries, scales)
     order = np.argsort(opacity, kind="stable")
     entries, opacity = entries.at(order), opacity[order]
-    places = plane.place(entries)
+    left, right, bottom, top = scales.edges
+    places = np.clip(plane.place(entries), (left, bottom), (right, top))
     crowded = 1.0 if len(entries.values) < 300 else 0.5
     opacity_of_each: Any = opacity if len(opacity) else None
     return axes.scatter(

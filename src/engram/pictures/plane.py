@@ -17,6 +17,7 @@ from engram.runs.snapshots import Entries, Snapshot
 from engram.typing import Array, Doubles, Floats, Longs
 
 FITTED = 2_000  # entries, at most, from which a plane is chosen
+NEAREST = 0.98  # of them, by which principal axes are fitted
 MOST_NUMBERS = 16  # of an observation, of which a telling pair is looked for
 
 
@@ -59,7 +60,7 @@ class PrincipalAxes(Plane):
     """The two directions in which keys differ most."""
 
     def __init__(self, keys: Floats) -> None:
-        sample = keys[spread_out(len(keys), FITTED)].astype(np.float64)
+        sample = _without_farthest(keys[spread_out(len(keys), FITTED)].astype(np.float64))
         self._mean = sample.mean(axis=0)
         _, spread, axes = np.linalg.svd(sample - self._mean, full_matrices=False)
         self._axes = np.zeros((2, keys.shape[1]))
@@ -71,12 +72,20 @@ class PrincipalAxes(Plane):
         self.labels = (f"1st principal axis ({shares[0]:.0f} %)", f"2nd principal axis ({shares[1]:.0f} %)")
         self.note = (
             f"Keys have {keys.shape[1]} numbers; shown are the two directions in which they differ most, with their "
-            "shares of the variance."
+            "shares of the variance. What lies far off is drawn at the edge."
         )
 
     def place(self, entries: Entries) -> Doubles:
         """Projected keys."""
         return np.asarray((entries.keys - self._mean) @ self._axes.T, np.float64)
+
+
+def _without_farthest(points: Doubles) -> Doubles:
+    """All points but the few that lie farthest from the middle, which would decide the axes alone."""
+    if not len(points):
+        return np.zeros((1, points.shape[1]))
+    away: Doubles = ((points - np.median(points, axis=0)) ** 2).sum(axis=1)
+    return np.asarray(points[away <= np.quantile(away, NEAREST)], np.float64)
 
 
 class Floor(Plane):

@@ -11,6 +11,7 @@ from engram.agents import Agent
 from engram.envs.faults import close
 from engram.envs.make import Env
 from engram.envs.rooms import WALL, Room
+from engram.errors import InvalidInputError
 from engram.typing import Floats
 
 ACTIONS = {  # by the class of an environment that does not tell them itself
@@ -49,8 +50,12 @@ class Scene:
 
 
 def scene_of(agent: Agent) -> Scene:
-    """What the agent's environment tells of itself."""
-    env = agent.source.make()
+    """What the agent's environment tells of itself; names that are numbers where it cannot be made."""
+    shape = agent.spaces.observation_shape
+    try:
+        env = agent.source.make()
+    except InvalidInputError:
+        return plain_scene(agent.spaces.actions, shape[0] if len(shape) == 1 else 0)
     try:
         return _describe(env, agent)
     finally:

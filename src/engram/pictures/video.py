@@ -68,7 +68,7 @@ def _write_gif(path: Path, pictures: Iterator[Array], fps: int) -> int:
     """One palette for all frames and no dithering, so that only what changes takes room."""
     images = [Image.fromarray(picture) for picture in pictures]
     samples = [np.asarray(images[number]) for number in np.linspace(0, len(images) - 1, PALETTE_FRAMES).astype(int)]
-    palette = Image.fromarray(np.concatenate(samples)).quantize(256, Image.Quantize.MEDIANCUT)
+    palette = Image.fromarray(np.concatenate(samples)).quantize(256, Image.Quantize.MAXCOVERAGE)
     first, *others = (image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images)
     first.save(path, save_all=True, append_images=others, duration=max(20, round(1000 / fps)), loop=0)
     return len(images)

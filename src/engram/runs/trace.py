@@ -18,8 +18,8 @@ from engram.agents import Agent
 from engram.agents.common.episode import Finished
 from engram.agents.common.model_file import MALFORMED
 from engram.errors import InvalidInputError, RunFolderError, UnusableRunError
-from engram.files.arrays import write_arrays
-from engram.files.disk import list_files, remove
+from engram.files.arrays import read_arrays, write_arrays
+from engram.files.disk import is_file, list_files, remove
 from engram.memory import EpisodicMemory
 from engram.runs.checkpoints import Checkpoint
 from engram.runs.restoring import REMEDY
@@ -190,7 +190,7 @@ def begin_trace(folder: Path, agent: Agent, steps: int, found: Checkpoint | None
     """The trace of a run that is to have one, or that was begun with one."""
     if found is None:
         return Trace(folder, agent, steps) if wanted or snapshot_paths(folder) else None
-    state = found.state.get("trace")
+    state = found.state.get("trace") or _state_at_end(folder, found.step)
     if state is None and wanted:
         raise RunFolderError(
             f"a trace begins with the first step, and {folder} is at step {found.step:,} without one; leave --trace "
@@ -202,6 +202,14 @@ def begin_trace(folder: Path, agent: Agent, steps: int, found: Checkpoint | None
         raise UnusableRunError(
             f"the trace in the checkpoint of {folder} cannot be used ({error!r}); {REMEDY}"
         ) from error
+
+
+def _state_at_end(folder: Path, step: int) -> dict[str, Any] | None:
+    """What a trace that ended at this step must know to go on, as the run does."""
+    if not is_file(folder / END):
+        return None
+    about, arrays = read_arrays(folder / END)
+    return {**arrays, "interval": about.get("interval")} if about.get("step") == step else None
 
 
 def rounded_up(number: float) -> int:

@@ -30,10 +30,12 @@ class Traced(NamedTuple):
         return self.snapshots[-1]
 
 
-def read_trace(folder: Path) -> Traced | None:
-    """The trace in a run's folder; None if there is none."""
+def read_trace(folder: Path, step: int | None = None) -> Traced | None:
+    """The trace in a run's folder; None if there is none, or if it does not end at this step."""
     paths = snapshot_paths(folder)
     if not paths or not is_file(folder / END):
+        return None
+    if step is not None and max(paths) != step:
         return None
     snapshots = [read_snapshot(path) for path in paths.values()]
     shapes = {(len(each.tables), each.tables[0].keys.shape[1]) for each in snapshots}
