@@ -84,7 +84,7 @@ def test_principal_axes_are_the_directions_of_largest_variance() -> None:
     memory.write(0, keys.astype(np.float32), np.zeros(500, np.float32))
     places = plane.place(snapshot_of(memory).tables[0])
     lengths = [((each - each.mean(axis=0)) ** 2).sum(axis=1) for each in (places, keys)]
-    np.testing.assert_allclose(*lengths, rtol=1e-4)  # nothing else is lost
+    np.testing.assert_allclose(lengths[0], lengths[1], rtol=1e-4)  # nothing else is lost
     assert places[:, 0].var() > places[:, 1].var()
 
 

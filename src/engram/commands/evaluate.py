@@ -65,5 +65,6 @@ def evaluate(words: Sequence[str], console: Console) -> None:
         console.print(f"{cut} of them had not ended after {limit:,} steps, and were cut off: --max-steps")
     if target is not None:
         seed = agent.seed if options.seed is None else options.seed
-        count = video.write_video(target, video.film(agent, env, seed=seed, explain=options.explain))
+        pictures = video.film(agent, env, seed=seed, explain=options.explain)
+        count = video.write_video(target, pictures, fps=10 if options.explain else 30)  # slow enough to be read
         console.print(f"the first episode, {count} pictures, is {options.video}")
