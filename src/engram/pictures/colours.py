@@ -3,6 +3,7 @@
 INK = "#33363B"  # text and axes; a page replaces it by its own
 SOFT = "#8A939C"  # what is there, but is not the point
 WALL = "#4A5160"
+PAPER = "#FAFBFC"  # under dots and arrows
 LINE = "#C9CED4"  # between the cells of a floor
 VALUES = "viridis"  # from the lowest value to the highest
 LIT = "#D55E00"  # what a picture points at

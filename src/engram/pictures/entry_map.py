@@ -7,7 +7,7 @@ import numpy as np
 from engram.envs.rooms import GOAL, START
 from engram.envs.rooms import WALL as WALL_MARK
 from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
-from engram.pictures.colours import INK, LINE, SOFT, VALUES, WALL
+from engram.pictures.colours import INK, LINE, PAPER, SOFT, VALUES, WALL
 from engram.pictures.picture import Picture
 from engram.pictures.plane import Plane, spread_out
 from engram.pictures.scene import Scene
@@ -76,7 +76,7 @@ def map_figure(snapshot: Snapshot, scene: Scene, plane: Plane, scales: Scales, *
     count = len(snapshot.tables)
     columns = min(count, COLUMNS)
     rows = -(-count // columns)
-    shape = _shape(scene, scales, plane)
+    shape = 0.85 if scene.plan is None else len(scene.plan) / len(scene.plan[0])  # height of a panel by its width
     panel = (width - 1.1) / max(columns, 2)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(width, rows * (panel * shape + (0.45 if scene.plan else 0.62)) + 0.1))
@@ -87,7 +87,7 @@ def map_figure(snapshot: Snapshot, scene: Scene, plane: Plane, scales: Scales, *
             if number >= count:
                 panel_axes.set_axis_off()
                 continue
-            draw_ground(panel_axes, scene, scales, plane)
+            draw_ground(panel_axes, scene, scales)
             dots = draw_entries(panel_axes, snapshot.tables[number], plane, scales)
             size = f"{snapshot.sizes[number]:,} of {snapshot.capacity:,}"
             panel_axes.set_title(f"{scene.actions[number]}  ({size})", fontsize=10)
@@ -96,11 +96,6 @@ def map_figure(snapshot: Snapshot, scene: Scene, plane: Plane, scales: Scales, *
             figure.supylabel(plane.labels[1], fontsize=10, color=INK)
         figure.colorbar(dots, ax=axes, label="value", aspect=30, pad=0.015, fraction=0.04)
     return figure
-
-
-def _shape(scene: Scene, scales: Scales, plane: Plane) -> float:
-    """Height of a panel by its width."""
-    return len(scene.plan) / len(scene.plan[0]) if scene.plan is not None else 0.85
 
 
 def draw_entries(axes: Axes, entries: Entries, plane: Plane, scales: Scales, *, size: float = 1.0) -> Any:
@@ -141,7 +136,7 @@ def opacities(entries: Entries, scales: Scales) -> Doubles:
     return np.asarray(np.maximum(FAINTEST, np.exp(-4 * entries.ages / scales.oldest)), np.float64)
 
 
-def draw_ground(axes: Axes, scene: Scene, scales: Scales, plane: Plane) -> None:
+def draw_ground(axes: Axes, scene: Scene, scales: Scales) -> None:
     """What entries lie on: the floor of a room, or plain axes."""
     if scene.plan is not None:
         draw_room(axes, scene.plan)
@@ -149,6 +144,8 @@ def draw_ground(axes: Axes, scene: Scene, scales: Scales, plane: Plane) -> None:
     left, right, bottom, top = scales.edges
     axes.set_xlim(left, right)
     axes.set_ylim(bottom, top)
+    ground = mpl.patches.Rectangle((0, 0), 1, 1, transform=axes.transAxes, color=PAPER, linewidth=0, zorder=0)
+    axes.add_patch(ground)  # so that dark values show on a dark page
     axes.grid(color=LINE, linewidth=0.5, alpha=0.6)
     axes.set_axisbelow(True)
     axes.tick_params(labelsize=8, length=2)
@@ -164,7 +161,7 @@ def draw_room(axes: Axes, plan: tuple[str, ...], *, marks: bool = True) -> None:
             if marks and mark in (START, GOAL):
                 axes.text(x, y, mark, ha="center", va="center", fontsize=9, color=SOFT, weight="bold")
     axes.add_collection(mpl.collections.PatchCollection(walls, color=WALL, linewidth=0.7))
-    axes.add_collection(mpl.collections.PatchCollection(floor, facecolor="none", edgecolor=LINE, linewidth=0.5))
+    axes.add_collection(mpl.collections.PatchCollection(floor, facecolor=PAPER, edgecolor=LINE, linewidth=0.5))
     axes.set_xlim(-0.5, len(plan[0]) - 0.5)
     axes.set_ylim(len(plan) - 0.5, -0.5)
     axes.set_aspect("equal")

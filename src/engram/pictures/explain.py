@@ -65,7 +65,7 @@ class Scale:
 class Panel:
     """The explanation beside a film, drawn anew for each step."""
 
-    def __init__(self, agent: Agent, seed: int) -> None:
+    def __init__(self, agent: Agent) -> None:
         self._agent, self._scene, self._scale = agent, scene_of(agent), Scale()
         self._map = MemoryMap(agent, self._scene) if agent.has_memory and agent.memory.size.all() else None  # type: ignore[attr-defined]
         rows = HEAD + ROW * len(self._scene.actions) + FOOT

@@ -8,7 +8,7 @@ import numpy as np
 
 from engram.agents import Agent
 from engram.pictures.canvas import STYLE, Axes, Figure, mpl, png_of
-from engram.pictures.colours import INK, LIT, SOFT
+from engram.pictures.colours import INK, LIT, SOFT, VALUES
 from engram.pictures.entry_map import COLUMNS, Scales, draw_entries, draw_ground, scales_of
 from engram.pictures.plane import Plane, choose_plane
 from engram.pictures.room_map import draw_arrows
@@ -88,7 +88,7 @@ class MemoryFilm:
             if number >= count:
                 panel.set_axis_off()
                 continue
-            draw_ground(panel, self._scene, self._scales, self._plane)
+            draw_ground(panel, self._scene, self._scales)
             draw_entries(panel, snapshot.tables[number], self._plane, self._scales, size=0.8)
             panel.set_title(f"{self._scene.actions[number]}  ({snapshot.sizes[number]:,})", fontsize=9, pad=4)
         figure.text(0.48, bottom - 0.42 / height, self._plane.labels[0], ha="center", fontsize=9)
@@ -104,7 +104,7 @@ class MemoryFilm:
         figure.text(0.98, 1 - 0.22 / height, self._what, fontsize=8.5, va="center", ha="right", color=SOFT)
 
     def _colours(self, figure: Figure, axes: Axes, *, horizontal: bool) -> None:
-        mapped = mpl.cm.ScalarMappable(mpl.colors.Normalize(*self._scales.values), "viridis")
+        mapped = mpl.cm.ScalarMappable(mpl.colors.Normalize(*self._scales.values), VALUES)
         figure.colorbar(mapped, cax=axes, label="value", orientation="horizontal" if horizontal else "vertical")
         axes.tick_params(labelsize=8, length=2)
 

@@ -13,6 +13,7 @@ from engram.pictures.colours import INK, LINE, VALUES, action_colours
 from engram.pictures.entry_map import bound, draw_room
 from engram.pictures.picture import Picture
 from engram.pictures.plane import Plane, key_maker, parse_pair, telling_pair
+from engram.pictures.room_map import ARROWS
 from engram.pictures.scene import Scene
 from engram.randomness import generator, reset_seed
 from engram.runs.snapshots import Snapshot
@@ -21,7 +22,6 @@ from engram.typing import Array, Floats
 
 CELLS = 120  # along each side of a plane
 PLAYED_STEPS = 1_000  # of games, where nothing else tells which observations there are
-ARROWS = dict(zip(MOVES, "^>v<", strict=True))
 SAME = 1e-9  # actions whose values differ by less than this share of the range are equally good
 
 

@@ -37,7 +37,7 @@ def film(agent: Agent, env_id: str, *, seed: int, explain: bool = False) -> Iter
 
 
 def _pictures(agent: Agent, env: Env, seed: int, explain: bool) -> Iterator[Array]:
-    checked, panel = CheckedEnv(env), Panel(agent, seed) if explain else None
+    checked, panel = CheckedEnv(env), Panel(agent) if explain else None
     observation = checked.reset(reset_seed(seed, "evaluation", 0))
     total = 0.0
     for step in range(LONGEST_STEPS):
