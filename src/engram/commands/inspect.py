@@ -73,7 +73,7 @@ def _write_page(agent: Agent, options: Inspect, out: Path, traced: Traced | None
     pages: Any = import_module("engram.lab.pages.memory_page")
     gallery: Any = import_module("engram.pictures.gallery")
     found = gallery.of_memory(agent, axes=options.axes, traced=traced)
-    steps = [] if traced is None else [f"step {snapshot.step:,}" for snapshot in traced.snapshots]
+    steps = [] if change is None else [f"step {snapshot.step:,}" for snapshot in change.snapshots]
     page: Path = pages.write_memory_page(
         out,
         f"The memory of {options.run.name}",

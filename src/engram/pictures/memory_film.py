@@ -18,6 +18,7 @@ from engram.typing import Array
 
 WIDTH = 8.0  # inches
 DPI = 100
+MOST_FRAMES = 50
 Curve = Sequence[tuple[int, float]]  # step and mean return of each evaluation
 
 
@@ -25,7 +26,8 @@ class MemoryFilm:
     """The frames of a film of one memory, all in the same scales."""
 
     def __init__(self, agent: Agent, snapshots: list[Snapshot], curve: Curve, *, axes: str | None = None) -> None:
-        self.snapshots, self._curve = snapshots, curve
+        every = -(-len(snapshots) // MOST_FRAMES)
+        self.snapshots, self._curve = snapshots[::-every][::-1], curve  # the last of them in any case
         self._scene: Scene = scene_of(agent)
         self._plane: Plane = choose_plane(agent, self._scene, snapshots[-1], axes)
         self._scales: Scales = scales_of(snapshots, self._plane)
