@@ -8,6 +8,7 @@ from engram.agents import Agent
 from engram.encoders.identity import Identity
 from engram.envs.faults import close
 from engram.envs.rooms import MOVES
+from engram.envs.wrapper_state import frozen
 from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
 from engram.pictures.colours import INK, LINE, VALUES, action_colours
 from engram.pictures.entry_map import bound, draw_room
@@ -152,12 +153,15 @@ def _played(agent: Agent) -> Array:
     env, seen = agent.source.make(), []
     checked, game, observation = CheckedEnv(env), 0, None
     try:
-        for step in range(PLAYED_STEPS):
-            if observation is None:
-                observation, game = checked.reset(reset_seed(agent.seed, "evaluation", game)), game + 1
-            seen.append(observation)
-            observation, _, terminated, truncated, _ = checked.step(int(agent.predict(observation)[0]), step + 1)
-            observation = None if terminated or truncated else observation
+        with frozen([env], agent.wrapper_states()):
+            for step in range(PLAYED_STEPS):
+                if observation is None:
+                    observation, game = checked.reset(reset_seed(agent.seed, "evaluation", game)), game + 1
+                seen.append(observation)
+                mask = None if checked.allowed is None else np.isin(np.arange(agent.spaces.actions), checked.allowed)
+                action = int(agent.predict(observation, action_masks=mask)[0])
+                observation, _, terminated, truncated, _ = checked.step(action, step + 1)
+                observation = None if terminated or truncated else observation
     finally:
         if not agent.source.shared:
             close(env)

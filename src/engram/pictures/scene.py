@@ -66,7 +66,8 @@ def scene_of(agent: Agent) -> Scene:
 def _describe(env: Env, agent: Agent) -> Scene:
     inner: Any = env.unwrapped
     kind, shape = type(inner).__name__, agent.spaces.observation_shape
-    plan = inner.plan if isinstance(inner, Room) and shape == (2,) else None
+    is_room = isinstance(inner, Room) and env.observation_space == inner.observation_space  # no wrapper changes it
+    plan = inner.plan if is_room else None
     actions = _told(inner, "get_action_meanings") or ACTIONS.get(kind, ())
     if len(actions) != agent.spaces.actions:
         first = agent.source.first_action
