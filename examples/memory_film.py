@@ -77,7 +77,7 @@ def main() -> None:
         run = options.run(strategy)
         folder, agent = RunFolder(options.runs / run.id), run.make_agent()
         result = folder.record(run, agent, trace=True, tell=console.print)
-        console.print(f"{run.id}: score {result['score']}")
+        console.print(f"{run.id}: score {(result or {}).get('score')}")
         traced = read_trace(folder.path)
         if traced is None:
             raise RunFolderError(f"{folder.path} has no trace; delete it, and run this again")

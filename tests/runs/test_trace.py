@@ -95,7 +95,7 @@ def test_an_interrupted_trace_ends_as_an_uninterrupted_one(settings: dict[str, A
 
     for _ in range(2):
         with pytest.raises(StopError):
-            record(run, tmp_path / "parts", callbacks=(stop,), trace=True, cadence=Cadence(steps=70))
+            record(run, tmp_path / "parts", callback=stop, trace=True, cadence=Cadence(steps=70))
         stop = lambda event: (_ for _ in ()).throw(StopError) if event.step == 610 else None  # noqa: E731
     record(run, tmp_path / "parts")  # a run that was begun with a trace goes on with it
     assert content(tmp_path / "parts") == content(tmp_path / "whole")
@@ -132,7 +132,7 @@ def test_what_cannot_be_traced_is_told(tmp_path: Path) -> None:
 
     run = a_run()
     with pytest.raises(StopError):
-        record(run, tmp_path / "run", callbacks=(stop,))
+        record(run, tmp_path / "run", callback=stop)
     with pytest.raises(RunFolderError, match=r"at step 3\d\d without one; leave --trace out, or begin again"):
         record(run, tmp_path / "run", trace=True)
 
