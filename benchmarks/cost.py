@@ -21,9 +21,9 @@ from engram.bench.contest import Work, count_for, race
 from engram.bench.reading import each, flat, memory_of
 from engram.bench.real_keys import random_play, tables_of
 from engram.bench.speeds import describe_machine
-from engram.lab.pages.canvas import STYLE, Figure, mpl, save
 from engram.lab.pages.style import COLOURS
 from engram.memory import EpisodicMemory
+from engram.pictures.canvas import STYLE, Figure, mpl, save
 from engram.typing import Floats
 
 ROUNDS, SECONDS = 9, 0.05  # of each contender in each round

@@ -23,12 +23,12 @@ from engram.files.disk import write_atomically
 from engram.lab.cell import strategy_name
 from engram.lab.labels import strategy_label
 from engram.lab.pages import page
-from engram.lab.pages.canvas import save
 from engram.lab.pages.curves import BAND, Curve, learning_curves
 from engram.lab.pages.style import looks
 from engram.lab.runner import run_all
 from engram.lab.scores import Scores, in_words
 from engram.lab.watch import Watch
+from engram.pictures.canvas import save
 from engram.runs.finished import LAST_EVALUATIONS
 from engram.runs.folder import RunFolder
 from engram.runs.run import Run

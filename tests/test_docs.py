@@ -37,6 +37,7 @@ WITH_CODE = [
     "README.md",
     "docs/callbacks.md",
     "docs/environments.md",
+    "docs/inspect.md",
     "docs/interface.md",
     "docs/metrics.md",
     "docs/parts.md",

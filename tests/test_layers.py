@@ -39,6 +39,7 @@ LAYERS = (
     ("agents",),
     ("runs",),
     ("callbacks",),
+    ("pictures",),
     ("lab",),
     ("paper",),
     ("bench",),

@@ -33,6 +33,8 @@ commands:
                 finished one (--steps)
   eval          play episodes with a trained agent and report its returns;
                 --video shows it at play
+  inspect       draw what a trained agent's memory holds: entries, policy,
+                values, on one page
   runs          list the runs in a folder: how far each is, its score, its age
   export        write what a trained agent remembers, or its policy, as a NumPy
                 archive; `import` reads a memory back
@@ -52,6 +54,7 @@ commands:
 COMMANDS = {  # name → its file, and the function there
     "train": ("train", "train"),
     "eval": ("evaluate", "evaluate"),
+    "inspect": ("inspect", "inspect"),
     "study": ("study", "study"),
     "report": ("report", "report"),
     "claims": ("report", "claims"),

@@ -33,7 +33,7 @@ class Video(Callback):
         self._folder, self._env = whole_path(Path(folder)), env
         self._every = checks.at_least("every", every, 1)
         self._kind = checks.one_of("kind", kind, ("gif", "mp4"))
-        self._films: Any = import_module("engram.lab.pages.video")  # needs an extra, and says so
+        self._films: Any = import_module("engram.pictures.video")  # needs an extra, and says so
 
     def begin(self, agent: Agent) -> None:
         """Refuse an agent whose environment cannot be made again."""

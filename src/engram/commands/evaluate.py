@@ -39,17 +39,18 @@ class Eval(GivenAgain):
     video: Path | None = None  # write the first episode as a film: a .gif or an .mp4
     explain: bool = False  # beside the film: Q of every action, and the values of its nearest memories
 
-    def load_agent(self) -> Agent:
-        """The agent, from a run's folder or from a model file."""
-        if not self.run.is_dir():
-            return load(self.run, **self.given())
-        folder = RunFolder(self.run)
-        trained = is_file(folder.model_file)
-        if folder.config is not None and folder.result is None and not trained:
-            how = folder.command("engram train --resume", folder.foreign())
-            raise RunFolderError(f"{self.run} is not finished; go on with: {how}")
-        with whole_command("engram eval", folder, self.given()):
-            return load(folder.model_file, **self.given())
+
+def load_agent(options: GivenAgain, words: str) -> Agent:
+    """The agent, from a run's folder or from a model file; `words` are the command, for errors."""
+    if not options.run.is_dir():
+        return load(options.run, **options.given())
+    folder = RunFolder(options.run)
+    trained = is_file(folder.model_file)
+    if folder.config is not None and folder.result is None and not trained:
+        how = folder.command("engram train --resume", folder.foreign())
+        raise RunFolderError(f"{options.run} is not finished; go on with: {how}")
+    with whole_command(words, folder, options.given()):
+        return load(folder.model_file, **options.given())
 
 
 def evaluate(words: Sequence[str], console: Console) -> None:
@@ -57,9 +58,9 @@ def evaluate(words: Sequence[str], console: Console) -> None:
     options = parse(Eval, prog="engram eval", words=words, groups=GROUPS)
     target = None if options.video is None else whole_path(options.video)  # before an environment goes elsewhere
     if target is not None:
-        video = import_module("engram.lab.pages.video")  # needs an extra
+        video = import_module("engram.pictures.video")  # needs an extra
         video.check_name(target)
-    agent = options.load_agent()
+    agent = load_agent(options, "engram eval")
     env = options.given().get("env") or str(agent.describe()["env"])
     limit = default_max_steps(env) if options.max_steps is None else options.max_steps
     returns, lengths = evaluate_policy(
@@ -68,7 +69,8 @@ def evaluate(words: Sequence[str], console: Console) -> None:
     seed = agent.seed if options.seed is None else options.seed
     count = None
     if target is not None:
-        count = video.write_video(target, video.film(agent, env, seed=seed, explain=options.explain))
+        pictures = video.film(agent, env, seed=seed, explain=options.explain)
+        count = video.write_video(target, pictures, fps=10 if options.explain else 30)  # slow enough to be read
     cut = 0 if limit is None else lengths.count(limit)
     if options.json:
         told = {"run": str(options.run), "env": env, "seed": seed, "episodes": options.episodes, "max_steps": limit}

@@ -36,7 +36,7 @@ GROUPS: Groups = {
     ),
     "how it is evaluated": ("evaluation_interval_steps", "evaluation_episodes", "evaluation_max_steps"),
     "what is seen and kept of it": (
-        *("progress", "log", "checkpoint_interval_seconds", "checkpoint_interval_steps", "start_over"),
+        *("progress", "log", "trace", "checkpoint_interval_seconds", "checkpoint_interval_steps", "start_over"),
     ),
 }
 RESUME_GROUPS: Groups = {
@@ -56,6 +56,7 @@ class Watching:
     checkpoint_interval_steps: int | None = None  # instead, a checkpoint after every so many steps
     progress: bool = True  # do not show how far it is
     log: UseAppendAction[tuple[LogName, ...]] = ()  # log for other programs too, in the run's folder
+    trace: bool = False  # also keep where the memory's entries come from, and what it held every so often
     start_over: bool = False  # begin with the first step; what the folder holds of the run is moved aside
 
     def cadence(self) -> Cadence | None:
@@ -186,7 +187,9 @@ def carry_out(run: Run, folder: RunFolder, options: Watching, console: Console) 
         if not finished and run.evaluation_max_steps is not None:
             console.print(f"episodes of evaluations are cut off after {run.evaluation_max_steps:,} steps")
         logs = make_logs(options.log, folder.path, run.id)
-        record = partial(folder.record, run, agent, cadence=options.cadence(), start_over=options.start_over)
+        record = partial(
+            folder.record, run, agent, cadence=options.cadence(), start_over=options.start_over, trace=options.trace
+        )
         if options.progress and not finished:
             with ProgressBar(agent, run.steps) as bar:
                 result = record([bar, *logs], tell=console.print)

@@ -59,6 +59,7 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
     def __init__(self, game: str, *, render_mode: str | None = None, **options: Any) -> None:
         self.options = checked_options(options)
         self.render_mode = render_mode
+        self._game = game
         self._games = _emulator(game, self.options)
         self.observation_space = self._games.single_observation_space
         self.action_space = self._games.single_action_space
@@ -82,6 +83,16 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
         if self.options["life_loss_ends_episode"] and lives < before and not over:
             info["life_lost"] = True
         return observations[0].copy(), float(rewards[0]), bool(terminated[0]), bool(truncated[0]), info
+
+    def get_action_meanings(self) -> list[str]:
+        """The names of the actions, such as NOOP or UPRIGHT."""
+        from ale_py import ALEInterface, LoggerMode, roms  # noqa: PLC0415 (an extra)
+
+        ALEInterface.setLoggerMode(LoggerMode.Error)
+        emulator: Any = ALEInterface()
+        emulator.loadROM(roms.get_rom_path(self._game))
+        full = self.options["full_action_space"]
+        return [action.name for action in (emulator.getLegalActionSet() if full else emulator.getMinimalActionSet())]
 
     def render(self) -> Any:
         """The newest frame as the agent observes it, [height, width, 3]; None without a render mode."""

@@ -99,6 +99,10 @@ class Room(gymnasium.Env[Floats, int | np.int64]):
         reached = self.position == self.goal
         return self._observe(), float(reached), reached, False, {}
 
+    def get_action_meanings(self) -> list[str]:
+        """The names of the actions, as Gymnasium's Atari games tell them."""
+        return ["north", "east", "south", "west"]
+
     def render(self) -> Any:
         """An image [height, width, 3] or text, depending on the render mode; None without one."""
         x, y = self.position

@@ -3,6 +3,7 @@
 import operator
 import sys
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -260,12 +261,12 @@ class EpisodicMemory:
         values: Floats = store.read_found(found, touch=True)
         return values
 
-    def entries(self, action: int) -> dict[str, Array]:
-        """Copies of one table's entries by name: keys, values, states, and the strategy's numbers."""
+    def entries(self, action: int, *, keys: bool = True) -> dict[str, Array]:
+        """Copies of one table's entries by name: values, states, the strategy's numbers and, if wanted, the keys."""
         action = self._checked_action(action)
         size = self._tables.size[action]
         return {
-            "keys": self._store.keys(action),
+            **({"keys": self._store.keys(action)} if checks.flag("keys", keys) else {}),
             "values": self._tables.values[action, :size].copy(),
             "states": self._tables.states[action, :size].copy(),
             **self.entry_numbers(action),
@@ -281,6 +282,14 @@ class EpisodicMemory:
         """A copy of the values of one table's entries."""
         action = self._checked_action(action)
         return self._tables.values[action, : self._tables.size[action]].copy()
+
+    def plot(self, axes: str | None = None) -> Any:
+        """A picture of the entries, one panel per action: it has `save`, and a notebook shows it.
+
+        `axes` are two dimensions of keys, such as "0,2"; by default the most telling ones.
+        """
+        pictures = import_module("engram.pictures")  # which needs an extra, and knows memories
+        return pictures.plot_entries(self, axes)
 
     def table_numbers(self, action: int) -> dict[str, float]:
         """The numbers that the strategy keeps for one table, by name."""

@@ -45,12 +45,16 @@ from engram.runs.log import ProgressLog, events_of, read_log
 from engram.runs.restoring import REMEDY, restore
 from engram.runs.run import Run, run_from_json
 from engram.runs.safe_points import SafePoints
+from engram.runs.trace import begin_trace
 from engram.runs.versions import machine, versions_of
 from engram.training.events import Event, Step
 from engram.training.listening import CallbackLike, Listeners
 
 PRODUCTS = ("config.json", "progress.jsonl", "meta.json", "model.safetensors", "result.json")  # in order of writing
-NAME = r"(config\.json|progress\.jsonl|meta\.json|model\.safetensors|result\.json|(checkpoint|segment)-.*\.safetensors)"
+NAME = (
+    r"(config\.json|progress\.jsonl|meta\.json|model\.safetensors|result\.json|trace\.safetensors|"
+    r"(checkpoint|segment|trace)-.*\.safetensors)"
+)
 RUN_FILES = re.compile(NAME)
 LEFT_OVER = re.compile(rf"\.({NAME}|lock\.json)\.\d+\.part")  # of a process that was killed while it wrote a file
 CONFIG_REMEDY = (
@@ -236,6 +240,7 @@ class RunFolder:
         *,
         cadence: Cadence | None = None,
         start_over: bool = False,
+        trace: bool = False,
         tell: Callable[[str], object] = print,
     ) -> dict[str, Any] | None:
         """Run to the end, from the latest checkpoint if there is one; return the result.
@@ -244,6 +249,7 @@ class RunFolder:
         of them returns False there is a checkpoint and no result: None is returned, and the run can be gone on with. A
         signal to stop ends it with a checkpoint; see `SafePoints`. Files that cannot be used end it with an
         `UnusableRunError`; with `start_over` everything is moved aside instead, and the run begins with its first step.
+        With `trace` the run keeps where its memory's entries come from; a run that was begun with it goes on with it.
         """
         started, clock = time.time(), time.monotonic()
         self._is_of(run, start_over=start_over)  # or nothing is written to it, not even a lock
@@ -259,7 +265,9 @@ class RunFolder:
                 checkpoints.clear()
                 Listeners(agent, callback, 0).catch_up(self.history)
                 return result
-            position = restore(agent, checkpoints, log, (self.model_file, self._meta), tell)
+            found = restore(agent, checkpoints, log, (self.model_file, self._meta), tell)
+            position = None if found is None else found.log
+            tracing = begin_trace(self.path, agent, run.steps, found, wanted=trace)
             due = (cadence or Cadence.of(agent)).clock(agent.steps)
             with log:
                 log.open(position)
@@ -267,12 +275,15 @@ class RunFolder:
                 listeners.catch_up(self.history)
 
                 def save() -> None:
-                    checkpoints.save(agent.steps, agent.state_in_pieces(), log.position())
+                    traced = {} if tracing is None else {"trace": tracing.state_dict()}
+                    checkpoints.save(agent.steps, agent.state_in_pieces() | traced, log.position())
 
                 events = run.events(agent, evaluated=log.evaluated, evaluating=safe.evaluating)
                 with safe.recording(save, None if position is None else agent.steps), listeners, closing(events):
                     for event in events:
                         log(event)
+                        if tracing is not None:
+                            tracing(event)
                         safe.between_steps = isinstance(event, Step)
                         listeners(event)
                         ends = safe.asked or listeners.stopped
@@ -286,6 +297,8 @@ class RunFolder:
             with safe.finishing():
                 result = result_of(agent, log.scores)
                 lock.check()
+                if tracing is not None:
+                    tracing.finish()
                 self._save_model(agent)
                 write_atomically(self._meta, as_json(_metadata(started, time.monotonic() - clock)).encode())
                 write_atomically(self._result, as_json(result).encode())

@@ -22,8 +22,8 @@ BEFORE = "make it readable, or move it elsewhere to go on from the checkpoint be
 
 def restore(
     agent: Agent, checkpoints: Checkpoints, log: ProgressLog, products: Iterable[Path], tell: Callable[[str], object]
-) -> dict[str, Any] | None:
-    """Load the latest usable checkpoint into the agent; return the log's position in it, or None if there is none.
+) -> Checkpoint | None:
+    """Load the latest usable checkpoint into the agent; return it, or None if there is none.
 
     Where there is none, the run begins with its first step: its log, and what it will write at its end (`products`),
     are moved aside if they are there.
@@ -54,7 +54,7 @@ def restore(
         if (change := changed_versions(checkpoint.versions, checkpoints.versions)) is not None:
             tell(f"the checkpoint was written with {change}: results may differ in their last bits from here on")
         tell(f"going on from step {checkpoint.step:,}")
-        return checkpoint.log
+        return checkpoint
     agent.load_state_dict(beginning)
     raise UnusableRunError(f"{'; '.join(refused)}; nothing was changed; {REMEDY}")
 

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from engram.agents.mfec import MFEC, MFECConfig
-from engram.lab.pages.canvas import save
 from engram.lab.pages.curves import Curve, learning_curves, spread
 from engram.lab.pages.page import Drawing, Facts, Page, Section, Table, Text
-from engram.lab.pages.style import INK, Look, looks
+from engram.lab.pages.style import Look, looks
 from engram.lab.statistics import curve_interval
+from engram.pictures.canvas import save
+from engram.pictures.colours import INK
 from engram.runs.folder import RunFolder
 from engram.runs.run import Run
 from engram.typing import Doubles

@@ -17,7 +17,6 @@ from engram.errors import RunFolderError, StorageError
 from engram.lab.cell import Cell
 from engram.lab.evidence import Evidence
 from engram.lab.pages import page
-from engram.lab.pages.canvas import Figure
 from engram.lab.pages.curves import Curve, curve_grid
 from engram.lab.pages.numbers import digits_for, score_text
 from engram.lab.pages.page import Entry
@@ -35,6 +34,7 @@ from engram.lab.statistics import difference_from
 from engram.lab.study_folder import StudyFolder
 from engram.paper.cartpole.published import PAPER
 from engram.paper.registry import STUDIES
+from engram.pictures.canvas import Figure
 from tests.lab.pages.synthetic import declare, declared, results
 
 SMALL = STUDIES["cartpole"].only(strategies=("lru", "kmeans", "dkm"), sizes=(50, 500, 10_000), seeds=(0, 1, 2))

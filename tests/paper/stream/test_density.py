@@ -7,9 +7,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from engram.errors import InvalidInputError
-from engram.lab.pages.canvas import save
 from engram.paper.stream.density import Snapshot, densities, evolution, read_snapshots
 from engram.paper.stream.experiment import Stream, energy_distance, run_stream, stored
+from engram.pictures.canvas import save
 
 SMALL = Stream(points=80, capacity=10, lengths=(), cost_capacities=(20,), cost_writes=100, repetitions=1)
 

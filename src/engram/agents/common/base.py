@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from functools import wraps
+from importlib import import_module
 from pathlib import Path
 from threading import Lock, RLock
 from typing import Any, ClassVar, Self
@@ -445,6 +446,14 @@ class Agent(ABC):
         if self.has_memory:
             metrics |= metrics_of_memory(self.memory)  # type: ignore[attr-defined]
         return rounded(metrics)
+
+    def plot_memory(self, axes: str | None = None) -> Any:
+        """A picture of what the memory holds, one panel per action: it has `save`, and a notebook shows it.
+
+        `axes` are two numbers of an observation, such as "0,2", or their names; by default the most telling ones.
+        """
+        pictures = import_module("engram.pictures")  # which needs an extra, and knows agents
+        return pictures.plot_memory(self, axes)
 
     def abandon_game(self) -> None:
         """Drop the unfinished game and its episode; learning goes on with a new one."""

@@ -1,6 +1,7 @@
 """An episode on its way into a memory: step by step while it lasts, whole when it has ended."""
 
 from array import array
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +49,7 @@ class Episode:
 
     def __init__(self) -> None:
         self._desk: Desk | None = None  # with a block in which a kernel notes steps
+        self.told: Callable[[Finished], None] | None = None  # of every episode that ends, before it is written
         self.clear()
 
     def clear(self) -> None:
@@ -115,6 +117,8 @@ class Episode:
         states, actions = np.frombuffer(self.states, np.uint64), np.frombuffer(self.actions, np.int64)
         finished = Finished(self.keys, states, actions, returns, total_of(self.rewards))
         self.clear()
+        if self.told is not None:
+            self.told(finished)
         return finished
 
     def state_dict(self) -> dict[str, Any]:

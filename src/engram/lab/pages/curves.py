@@ -8,9 +8,9 @@ from typing import Self
 
 import numpy as np
 
-from engram.lab.pages.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
 from engram.lab.pages.style import Look
 from engram.lab.statistics import curve_interval
+from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
 from engram.runs.folder import RunFolder
 from engram.typing import Array
 

@@ -12,12 +12,12 @@ from engram.lab.cell import Cell
 from engram.lab.evidence import Evidence
 from engram.lab.labels import strategy_label
 from engram.lab.pages import page, sizes
-from engram.lab.pages.canvas import Figure
 from engram.lab.pages.curves import BAND, Curve, curve_grid, learning_curves
 from engram.lab.pages.report_folder import write_figure
 from engram.lab.pages.score_tables import Block
 from engram.lab.pages.style import Look
 from engram.lab.pages.wording import steps_in_words
+from engram.pictures.canvas import Figure
 from engram.runs.finished import LAST_EVALUATIONS
 from engram.typing import Array
 

@@ -7,7 +7,7 @@ from html import escape
 from pathlib import PurePath
 from typing import Protocol
 
-from engram.lab.pages.style import INK
+from engram.pictures.colours import INK
 
 CSS = """
 :root { color-scheme: light dark; --ink: #1f2328; --soft: #59636e; --line: #d1d9e0; --paper: #fff; --tint: #f3f5f7; }

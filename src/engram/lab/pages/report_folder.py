@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from engram.files.disk import inside, read_file, write_atomically
-from engram.lab.pages.canvas import Figure, save
 from engram.lab.pages.markdown import markdown
 from engram.lab.pages.page import Drawing, Page
+from engram.pictures.canvas import Figure, save
 
 
 def write_page(page: Page, out: Path) -> Path:

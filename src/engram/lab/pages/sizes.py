@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engram.lab.pages.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
 from engram.lab.pages.curves import add_legend
 from engram.lab.pages.style import Look
 from engram.lab.statistics import stratified_bootstrap
+from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
 from engram.typing import Array
 
 LEVELS = 60  # scores at which the memory needed is computed

@@ -10,7 +10,6 @@ from typing import Literal
 
 from engram.lab.labels import LABELS, strategy_label
 
-INK = "#33363B"  # text and axes; a page replaces it by its own
 COLOURS = {
     "lru": "#0072B2",
     "rew": "#CC79A7",

@@ -13,7 +13,6 @@ from engram.lab.dataframes import pl
 from engram.lab.evidence import Evidence
 from engram.lab.grid import Study
 from engram.lab.pages import page
-from engram.lab.pages.canvas import STYLE, Figure, mpl
 from engram.lab.pages.claims_table import claims_blocks
 from engram.lab.pages.report_folder import write_figure, write_page
 from engram.lab.pages.style import COLOURS
@@ -21,6 +20,7 @@ from engram.lab.statistics import mean_interval
 from engram.paper.claims import CLAIMS
 from engram.paper.stream.claims import COSTS, DISTANCES, LENGTHS, TABLES
 from engram.paper.stream.density import CAPTION, NAMES, ORDER, densities, evolution, read_snapshots
+from engram.pictures.canvas import STYLE, Figure, mpl
 from engram.typing import Array
 
 FILES = ("study.json", "meta.json", "distances.csv", "lengths.csv", "points.csv", "costs.csv")

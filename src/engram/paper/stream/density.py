@@ -14,7 +14,7 @@ import numpy as np
 
 from engram.errors import InvalidInputError, MissingExtraError
 from engram.lab.labels import LABELS
-from engram.lab.pages.canvas import STYLE, Figure, mpl
+from engram.pictures.canvas import STYLE, Figure, mpl
 from engram.typing import Array, Doubles
 
 try:

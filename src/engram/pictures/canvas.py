@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 from engram.errors import MissingExtraError
 from engram.files.disk import write_atomically
-from engram.lab.pages.style import INK
+from engram.pictures.colours import INK
 
 try:
     import matplotlib as mpl
+    import matplotlib.colors
     import matplotlib.lines
     import matplotlib.ticker
     from matplotlib.axes import Axes
@@ -17,7 +18,7 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError('figures need matplotlib: pip install "engram-rl[report]"') from error
 
-__all__ = ["PAGE_WIDTH", "STYLE", "Axes", "Figure", "Saved", "mpl", "save"]
+__all__ = ["PAGE_WIDTH", "STYLE", "Axes", "Figure", "Saved", "mpl", "png_of", "save", "svg_of"]
 
 PAGE_WIDTH = 9.0  # inches
 STYLE: dict[Any, Any] = {
@@ -45,11 +46,22 @@ class Saved(NamedTuple):
 def save(figure: Figure, stem: Path) -> Saved:
     """Write the figure as SVG, transparent, and as PNG, on white; the same figure gives the same bytes."""
     saved = Saved(stem.with_suffix(".svg"), stem.with_suffix(".png"))
+    write_atomically(saved.svg, svg_of(figure))
+    write_atomically(saved.png, png_of(figure))
+    return saved
+
+
+def svg_of(figure: Figure) -> bytes:
+    """The figure as SVG, transparent."""
     with mpl.rc_context(STYLE):
         buffer = BytesIO()
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
-        write_atomically(saved.svg, buffer.getvalue())
+        return buffer.getvalue()
+
+
+def png_of(figure: Figure, *, dpi: int = 200) -> bytes:
+    """The figure as PNG, on white."""
+    with mpl.rc_context(STYLE):
         buffer = BytesIO()
-        figure.savefig(buffer, format="png", dpi=200)
-        write_atomically(saved.png, buffer.getvalue())
-    return saved
+        figure.savefig(buffer, format="png", dpi=dpi)
+        return buffer.getvalue()

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -12,22 +11,19 @@ from engram.envs.make import Env, make_by_id
 from engram.envs.wrapper_state import frozen
 from engram.errors import InvalidInputError, MissingExtraError
 from engram.files.disk import replacing
-from engram.lab.pages.style import COLOURS
+from engram.pictures.explain import Panel
 from engram.randomness import reset_seed
 from engram.training.environment import CheckedEnv, render
 from engram.typing import Array
 
 try:
-    from PIL import Image, ImageDraw, ImageFont
+    from PIL import Image
 except ModuleNotFoundError as error:
     raise MissingExtraError('videos need Pillow and imageio-ffmpeg: pip install "engram-rl[video]"') from error
 
 HEIGHT = 400  # pixels, at least, to which small pictures are enlarged
-PANEL = 320  # pixels that the explanation is wide
-MARGIN, ROW = 16, 44  # pixels around and between the explanation's rows
-INK, SOFT, PAPER = (31, 35, 40), (150, 158, 166), (255, 255, 255)
-CHOSEN = COLOURS["dkm"]
 LONGEST_STEPS = 3_000  # of a film
+PALETTE_FRAMES = 8  # of which the colours of a .gif are chosen
 
 
 def film(agent: Agent, env_id: str, *, seed: int, explain: bool = False) -> Iterator[Array]:
@@ -41,16 +37,14 @@ def film(agent: Agent, env_id: str, *, seed: int, explain: bool = False) -> Iter
 
 
 def _pictures(agent: Agent, env: Env, seed: int, explain: bool) -> Iterator[Array]:
-    checked, scale = CheckedEnv(env), Scale()
+    checked, panel = CheckedEnv(env), Panel(agent) if explain else None
     observation = checked.reset(reset_seed(seed, "evaluation", 0))
     total = 0.0
     for step in range(LONGEST_STEPS):
         mask = None if checked.allowed is None else np.isin(np.arange(agent.spaces.actions), checked.allowed)
         action = int(agent.predict(observation, action_masks=mask)[0])
         picture = enlarge(render(env))
-        if explain:
-            picture = np.concatenate([picture, panel(agent, observation, action, total, len(picture), scale)], 1)
-        yield picture
+        yield picture if panel is None else beside(picture, panel.draw(observation, action, total, step))
         observation, reward, terminated, truncated, _ = checked.step(action, step + 1)
         total += reward
         if terminated or truncated:
@@ -71,8 +65,11 @@ def check_name(path: Path) -> None:
 
 
 def _write_gif(path: Path, pictures: Iterator[Array], fps: int) -> int:
-    images = [Image.fromarray(picture).convert("P", palette=Image.Palette.ADAPTIVE) for picture in pictures]
-    first, *others = images
+    """One palette for all frames and no dithering, so that only what changes takes room."""
+    images = [Image.fromarray(picture) for picture in pictures]
+    samples = [np.asarray(images[number]) for number in np.linspace(0, len(images) - 1, PALETTE_FRAMES).astype(int)]
+    palette = Image.fromarray(np.concatenate(samples)).quantize(256, Image.Quantize.MAXCOVERAGE)
+    first, *others = (image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images)
     first.save(path, save_all=True, append_images=others, duration=max(20, round(1000 / fps)), loop=0)
     return len(images)
 
@@ -107,57 +104,10 @@ def enlarge(picture: Array) -> Array:
     return picture.repeat(times, axis=0).repeat(times, axis=1)
 
 
-class Scale:
-    """Maps values to pixels; the range grows with the values met, so that pictures stay comparable."""
-
-    def __init__(self) -> None:
-        self.low, self.high = 0.0, 1e-6
-
-    def __call__(self, value: float) -> float:
-        """The horizontal position of a value, in pixels."""
-        return MARGIN + (value - self.low) / (self.high - self.low) * (PANEL - 2 * MARGIN)
-
-    def widen(self, values: Array) -> None:
-        """Extend the range to these values."""
-        self.low, self.high = min(self.low, float(values.min())), max(self.high, float(values.max()))
-
-
-def panel(agent: Agent, observation: Array, action: int, total: float, height: int, scale: Scale) -> Array:
-    """A picture of Q of every action, with the values of the nearest entries as dots, nearer ones larger."""
-    q = agent.q_values(np.asarray(observation)[None])[0]
-    near = neighbours(agent, observation)
-    scale.widen(q)
-    for values, _ in near:
-        if len(values):
-            scale.widen(values)
-    needed = 2 * MARGIN + 20 + ROW * len(q)
-    image = Image.new("RGB", (PANEL, max(height, needed)), PAPER)
-    draw, font = ImageDraw.Draw(image), ImageFont.load_default(13)
-    draw.text((MARGIN, MARGIN), f"return so far {total:g}", fill=INK, font=font)
-    for number, value in enumerate(q):
-        y = MARGIN + 24 + ROW * number
-        colour = CHOSEN if number == action else INK
-        draw.text((MARGIN, y), f"action {number}   Q = {value:.4g}", fill=colour, font=font)
-        axis = y + 25
-        draw.line([(MARGIN, axis), (PANEL - MARGIN, axis)], fill=SOFT)
-        for each, weight in zip(*near[number], strict=True) if near else ():
-            x, r = scale(float(each)), 1.5 + 4 * float(weight)
-            draw.ellipse([x - r, axis - r, x + r, axis + r], fill=COLOURS["lru"])
-        x = scale(float(value))
-        draw.rectangle([x - 1.5, axis - 8, x + 1.5, axis + 8], fill=colour)
-    return np.asarray(image.resize((PANEL, height)) if image.height != height else image)
-
-
-def neighbours(agent: Agent, observation: Array) -> list[tuple[Array, Array]]:
-    """For each action the values of the nearest entries and their weights; nothing for an agent without a memory."""
-    if not agent.has_memory:
-        return []
-    memory: Any = agent.memory  # type: ignore[attr-defined]
-    key = agent.encoder(np.asarray(observation)[None])  # type: ignore[attr-defined]
-    found = []
-    for action in range(memory.actions):
-        slots, distances = memory.find_neighbours(action, key)
-        values = memory.entries(action)["values"][slots[0]]
-        weights = 1 / (distances[0] + memory.delta)
-        found.append((values, weights / weights.sum() if len(weights) else weights))
-    return found
+def beside(picture: Array, other: Array) -> Array:
+    """Two pictures side by side, the lower one on white."""
+    height = max(len(picture), len(other))
+    whole = np.full((height, picture.shape[1] + other.shape[1], 3), 255, np.uint8)
+    whole[: len(picture), : picture.shape[1]] = picture
+    whole[: len(other), picture.shape[1] :] = other
+    return whole

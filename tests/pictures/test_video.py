@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from engram import D3QN, MFEC, evaluate_policy
+from engram import D3QN, MFEC, NEC, evaluate_policy
 from engram.agents import Agent
 from engram.cli import main
 from engram.errors import StorageError
-from engram.lab.pages.video import PANEL, film, neighbours, write_video
+from engram.pictures.explain import neighbours
+from engram.pictures.pen import PANEL
+from engram.pictures.video import film, write_video
 
 
 @pytest.fixture(scope="module")
@@ -27,16 +29,29 @@ def test_a_film_is_the_first_episode_of_an_evaluation(agent: Agent) -> None:
     told = list(film(agent, "engram/OpenRoom-v0", seed=agent.seed, explain=True))
     assert len(plain) == len(told) == lengths[0]
     width = plain[0].shape[1]
-    assert told[0].shape == (len(plain[0]), width + PANEL, 3)
-    np.testing.assert_array_equal(told[5][:, :width], plain[5])
+    assert told[0].shape[1:] == (width + PANEL, 3)
+    np.testing.assert_array_equal(told[5][: len(plain[5]), :width], plain[5])
 
 
 def test_the_values_shown_are_those_that_q_is_made_of(agent: Agent) -> None:
     observation = np.array([3.0, 4.5], np.float32)
     q = agent.q_values(observation[None])[0]
-    for value, (values, weights) in zip(q, neighbours(agent, observation), strict=True):
-        assert float(values @ weights) == pytest.approx(float(value), rel=1e-5, abs=1e-9)
+    for value, near in zip(q, neighbours(agent, observation), strict=True):
+        assert float(near.values @ near.weights) == pytest.approx(float(value), rel=1e-5, abs=1e-9)
     assert neighbours(D3QN("CartPole-v1"), np.zeros(4, np.float32)) == []
+
+
+def test_they_are_so_for_stored_states_and_for_the_keys_of_a_network(agent: Agent) -> None:
+    stored = agent.memory.entries(1)["keys"][0]  # type: ignore[attr-defined]
+    nec = NEC("CartPole-v1", capacity=50, key_size=8, seed=0).learn(300)
+    for other, observation in ((agent, stored), (nec, np.zeros(4, np.float32))):
+        for value, near in zip(other.q_values(observation[None])[0], neighbours(other, observation), strict=True):
+            assert float(near.values @ near.weights) == pytest.approx(float(value), rel=1e-4, abs=1e-6)
+
+
+def test_an_agent_without_a_memory_is_explained_by_its_values_alone() -> None:
+    pictures = film(D3QN("CartPole-v1", seed=0), "CartPole-v1", seed=0, explain=True)
+    assert next(iter(pictures)).shape == (400, 600 + PANEL, 3)
 
 
 def test_gif_and_mp4(agent: Agent, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

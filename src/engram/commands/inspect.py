@@ -1,0 +1,100 @@
+"""`engram inspect`: pictures of what an agent's memory holds, and of how that came about."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from engram.agents import Agent
+from engram.commands.evaluate import load_agent
+from engram.commands.options import parse
+from engram.commands.part_options import GivenAgain
+from engram.commands.screen import Console
+from engram.errors import InvalidInputError
+from engram.files.disk import whole_path
+from engram.runs.folder import RunFolder
+from engram.runs.traced import Traced, read_trace
+from engram.training.events import mean_of
+from engram.version import __version__
+
+UNTRACED = (
+    "The run was not traced. With --trace, `engram train` also keeps ages and counts of entries, where they come from, "
+    "and how the memory changed."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspect(GivenAgain):
+    """Draw what a trained agent's memory holds: a page with all pictures, and each as SVG and PNG."""
+
+    out: Path | None = None  # folder of the page; by default `memory` in the run's folder
+    axes: str | None = None  # two numbers of an observation to draw along, e.g. 0,2 or "pole angle,pole velocity"
+    film: Path | None = None  # of a run with a trace, write how its memory changed: a .gif or an .mp4
+
+
+def inspect(words: Sequence[str], console: Console) -> None:
+    """Carry out `engram inspect`."""
+    options = parse(Inspect, prog="engram inspect", words=words)
+    out = whole_path(options.out or _beside(options.run))
+    film = None if options.film is None else whole_path(options.film)
+    if film is not None:
+        import_module("engram.pictures.video").check_name(film)
+    pictures: Any = import_module("engram.pictures.gallery")  # needs an extra
+    agent = load_agent(options, "engram inspect")
+    memory = pictures.memory_of(agent)
+    folder = RunFolder(options.run) if options.run.is_dir() else None
+    traced = None if folder is None else read_trace(folder.path, agent.steps)
+    if film is not None and traced is None:
+        raise InvalidInputError(f"{options.run} has no trace, so there is nothing to film; train it with --trace")
+    if not memory.size.any():
+        raise InvalidInputError(f"the memory of {options.run} is empty: no episode has ended yet; train for more steps")
+    change = None if traced is None else _film_of(agent, options, folder, traced)
+    path = _write_page(agent, options, out, traced, change)
+    console.print(f"the memory of {options.run} is shown in {path}")
+    if film is not None and change is not None:
+        count = import_module("engram.pictures.video").write_video(film, change.frames(), fps=8)
+        console.print(f"how it changed, {count} pictures, is {options.film}")
+
+
+def _beside(run: Path) -> Path:
+    """The folder of the page about a run's folder, or about a model file."""
+    return run / "memory" if run.is_dir() else run.with_name(f"{run.stem}-memory")
+
+
+def _film_of(agent: Agent, options: Inspect, folder: RunFolder | None, traced: Traced) -> Any:
+    films = import_module("engram.pictures.memory_film")
+    curve = [] if folder is None else [(each["step"], mean_of(each["returns"])) for each in folder.evaluations()]
+    return films.MemoryFilm(agent, traced.snapshots, curve, axes=options.axes)
+
+
+def _write_page(agent: Agent, options: Inspect, out: Path, traced: Traced | None, change: Any) -> Path:
+    pages: Any = import_module("engram.lab.pages.memory_page")
+    gallery: Any = import_module("engram.pictures.gallery")
+    found = gallery.of_memory(agent, axes=options.axes, traced=traced)
+    steps = [] if change is None else [f"step {snapshot.step:,}" for snapshot in change.snapshots]
+    page: Path = pages.write_memory_page(
+        out,
+        f"The memory of {options.run.name}",
+        found,
+        _facts(agent, options),
+        slider=None if change is None else pages.Slider(change.pngs, steps, change.caption),
+        notes=[] if traced is not None else [UNTRACED],
+    )
+    return page
+
+
+def _facts(agent: Agent, options: Inspect) -> Any:
+    page: Any = import_module("engram.lab.pages.page")
+    memory: Any = agent.memory  # type: ignore[attr-defined]
+    facts = {
+        "Agent": [f"{agent.label}, {agent.steps:,} steps of training, seed {agent.seed}"],
+        "Environment": [str(agent.source.name)],
+        "Memory": [
+            f"{int(memory.size.sum()):,} of {memory.actions} × {memory.capacity:,} entries with keys of "
+            f"{memory.key_size} numbers, strategy {memory.strategy.spec()}"
+        ],
+        "Reads": [f"the {memory.neighbours} nearest entries"],
+        "Made with": [f"Engram {__version__}"],
+    }
+    return page.Facts(facts, [f"engram inspect {options.run}" + (f" --axes {options.axes!r}" if options.axes else "")])

@@ -1,0 +1,168 @@
+"""What the memory makes the agent do: greedy action and value over a room's floor, or over a plane of observations."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engram.agents import Agent
+from engram.encoders.identity import Identity
+from engram.envs.faults import close
+from engram.envs.rooms import MOVES
+from engram.envs.wrapper_state import frozen
+from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
+from engram.pictures.colours import INK, LINE, VALUES, action_colours
+from engram.pictures.entry_map import bound, draw_room
+from engram.pictures.picture import Picture
+from engram.pictures.plane import Plane, key_maker, parse_pair, telling_pair
+from engram.pictures.room_map import ARROWS
+from engram.pictures.scene import Scene
+from engram.randomness import generator, reset_seed
+from engram.runs.snapshots import Snapshot
+from engram.training.environment import CheckedEnv
+from engram.typing import Array, Floats
+
+CELLS = 120  # along each side of a plane
+PLAYED_STEPS = 1_000  # of games, where nothing else tells which observations there are
+SAME = 1e-9  # actions whose values differ by less than this share of the range are equally good
+
+
+@dataclass(frozen=True)
+class Known:
+    """Observations that the agent has met, with values, and in words what they are."""
+
+    observations: Array
+    values: Array
+    words: str
+
+
+def policy_picture(
+    agent: Agent, snapshot: Snapshot, scene: Scene, plane: Plane, wanted: str | None = None
+) -> Picture | None:
+    """Greedy actions and values; None for images, which have no plane."""
+    if scene.plan is not None:
+        return _of_room(agent, scene, scene.plan)
+    if len(scene.numbers) < 2:
+        return None
+    known = _known(agent, snapshot)
+    if not len(known.observations):
+        return None
+    pair = plane.dimensions or (
+        parse_pair(wanted, scene.numbers) if wanted else telling_pair(known.observations, known.values)
+    )
+    return _of_plane(agent, scene, known, pair)
+
+
+def _of_room(agent: Agent, scene: Scene, plan: tuple[str, ...]) -> Picture:
+    q = agent.q_values(scene.floor)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(0.62 * PAGE_WIDTH, 0.5 * PAGE_WIDTH), layout="constrained")
+        axes = figure.subplots()
+        cells = draw_policy(axes, plan, scene.floor, q, bound(q.max(axis=1)))
+        figure.colorbar(cells, ax=axes, label="highest value of an action", aspect=30, pad=0.02)
+    words = (
+        "Every cell of the floor with the greedy action there; its colour is the value that the memory gives that "
+        "action. A dot: all actions are equally good, so one is taken at random."
+    )
+    return Picture("policy", "What it makes the agent do", words, figure)
+
+
+def draw_policy(
+    axes: Axes, plan: tuple[str, ...], floor: Floats, q: Floats, values: tuple[float, float], *, size: float = 1.0
+) -> "mpl.collections.PatchCollection":
+    """Cells coloured by the highest value, each with the arrow of its greedy action."""
+    draw_room(axes, plan, marks=False)
+    low, high = values
+    squares = [mpl.patches.Rectangle((x - 0.5, y - 0.5), 1, 1) for x, y in floor]
+    cells = mpl.collections.PatchCollection(squares, cmap=VALUES, edgecolor=LINE, linewidth=0.4)
+    cells.set_array(q.max(axis=1))
+    cells.set_clim(low, high if high > low else low + 1)
+    axes.add_collection(cells)
+    undecided = q.max(axis=1) - q.min(axis=1) <= SAME * max(high - low, 1e-12)
+    greedy = q.argmax(axis=1)
+    dark = (q.max(axis=1) - low) / (high - low if high > low else 1) < 0.6
+    for number, move in enumerate(MOVES):
+        for shade, colour in ((dark, "white"), (~dark, "#222222")):
+            here = (greedy == number) & ~undecided & shade
+            axes.scatter(
+                floor[here, 0], floor[here, 1], marker=ARROWS[move], s=52 * size, color=colour, linewidths=0, zorder=3
+            )
+    axes.scatter(
+        floor[undecided, 0], floor[undecided, 1], marker="o", s=10 * size, color="#B9C0C7", linewidths=0, zorder=3
+    )
+    return cells
+
+
+def _of_plane(agent: Agent, scene: Scene, known: Known, pair: tuple[int, int]) -> Picture:
+    observations = known.observations.astype(np.float64)
+    (left, bottom), (right, top) = np.percentile(observations[:, pair], [1, 99], axis=0)
+    right, top = (right if right > left else left + 1), (top if top > bottom else bottom + 1)
+    xs, ys = np.linspace(left, right, CELLS), np.linspace(bottom, top, CELLS)
+    grid = np.tile(np.median(observations, axis=0), (CELLS * CELLS, 1))
+    grid[:, pair[0]], grid[:, pair[1]] = np.tile(xs, CELLS), np.repeat(ys, CELLS)
+    q = agent.q_values(grid.astype(agent.spaces.observation_dtype)).reshape(CELLS, CELLS, -1)
+    edges = (left, right, bottom, top)
+    colours = action_colours(q.shape[2])
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(PAGE_WIDTH, 0.42 * PAGE_WIDTH), layout="constrained")
+        first, second = figure.subplots(1, 2, sharey=True)
+        palette = mpl.colors.ListedColormap(colours)
+        first.imshow(
+            q.argmax(axis=2), cmap=palette, vmin=-0.5, vmax=len(colours) - 0.5, origin="lower", extent=edges,
+            aspect="auto", interpolation="nearest", alpha=0.85,
+        )  # fmt: skip
+        best = second.imshow(
+            q.max(axis=2), cmap=VALUES, origin="lower", extent=edges, aspect="auto", interpolation="nearest"
+        )
+        figure.colorbar(best, ax=second, label="highest value of an action", aspect=30, pad=0.02)
+        used = np.unique(q.argmax(axis=2)).tolist()
+        handles = [mpl.patches.Patch(color=colours[i], alpha=0.85, label=scene.actions[i]) for i in used]
+        figure.legend(handles=handles, loc="outside upper left", ncols=6, frameon=False, labelcolor=INK)
+        for axes in (first, second):
+            axes.set_xlabel(scene.numbers[pair[0]])
+            axes.tick_params(labelsize=8, length=2)
+        first.set_ylabel(scene.numbers[pair[1]])
+    others = [name for number, name in enumerate(scene.numbers) if number not in pair]
+    held = f" {_listed(others)} {'is' if len(others) == 1 else 'are'} held at the median of {known.words}." * bool(
+        others
+    )
+    words = (
+        f"Greedy action (left) and its value (right) over {scene.numbers[pair[0]]} and {scene.numbers[pair[1]]}.{held}"
+    )
+    return Picture("policy", "What it makes the agent do", words, figure)
+
+
+def _listed(names: list[str]) -> str:
+    """Names as in a sentence."""
+    text = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return text[:1].upper() + text[1:]
+
+
+def _known(agent: Agent, snapshot: Snapshot) -> Known:
+    """Observations that the agent has met: its keys, its replay, or what it sees when it plays."""
+    if type(key_maker(agent)) is Identity:
+        return Known(snapshot.keys, snapshot.values, "the stored keys")
+    if agent.has_replay and len(agent.replay):  # type: ignore[attr-defined]
+        batch = agent.replay.sample(generator(0, "replay"), 1_000)  # type: ignore[attr-defined]
+        return Known(np.asarray(batch.observations), batch.returns, "1,000 states of the replay")
+    seen = _played(agent)
+    return Known(seen, agent.q_values(seen).max(axis=1), f"{len(seen):,} states of greedy games")
+
+
+def _played(agent: Agent) -> Array:
+    """Observations of greedy games."""
+    env, seen = agent.source.make(), []
+    checked, game, observation = CheckedEnv(env), 0, None
+    try:
+        with frozen([env], agent.wrapper_states()):
+            for step in range(PLAYED_STEPS):
+                if observation is None:
+                    observation, game = checked.reset(reset_seed(agent.seed, "evaluation", game)), game + 1
+                seen.append(observation)
+                mask = None if checked.allowed is None else np.isin(np.arange(agent.spaces.actions), checked.allowed)
+                action = int(agent.predict(observation, action_masks=mask)[0])
+                observation, _, terminated, truncated, _ = checked.step(action, step + 1)
+                observation = None if terminated or truncated else observation
+    finally:
+        if not agent.source.shared:
+            close(env)
+    return np.stack(seen)
