@@ -38,11 +38,13 @@ autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 toc_object_entries = False
 
-SHORT = {  # long types, and what the source calls them
-    "str | Env[Any, Any] | Callable[[], Env[Any, Any]]": "EnvLike",
-    "ndarray[tuple[Any, ...], dtype[float32]]": "Floats",
-    "ndarray[tuple[Any, ...], dtype[Any]]": "Array",
+ENV = "~gymnasium.core.Env[~typing.Any, ~typing.Any]"
+SHORT = {  # long types as Sphinx writes them, and what the source calls them
+    f"str | {ENV} | ~collections.abc.Callable[[], {ENV}]": "EnvLike",
+    "~numpy.ndarray[tuple[~typing.Any, ...], ~numpy.dtype[~numpy.float32]]": "Floats",
+    "~numpy.ndarray[tuple[~typing.Any, ...], ~numpy.dtype[~typing.Any]]": "Array",
 }
+maximum_signature_line_length = 90
 
 html_theme = "furo"
 html_title = f"Engram {release}"
@@ -55,10 +57,12 @@ html_show_sphinx = False
 html_theme_options = {"source_repository": "https://github.com/engram-rl/engram", "source_branch": "main"}
 
 
-def page_of_notebook(app: object, name: str, source: list[str]) -> None:
-    """A notebook as Markdown: its text, and its code as blocks."""
+def prepare_page(app: object, name: str, source: list[str]) -> None:
+    """A notebook as Markdown: its text, and its code as blocks. In tables, mean ± deviation stays on one line."""
     if (ROOT / f"{name}.ipynb").exists():
         source[0] = "\n\n".join(map(_as_markdown, json.loads(source[0])["cells"]))
+    lines = (line.replace(" ± ", "\u00a0±\u00a0") if line.startswith("|") else line for line in source[0].split("\n"))
+    source[0] = "\n".join(lines)
 
 
 def _as_markdown(cell: dict[str, Any]) -> str:
@@ -79,5 +83,5 @@ def _shortened(text: str | None) -> str | None:
 
 def setup(app: Any) -> None:
     """Tell Sphinx of the notebooks and the signatures."""
-    app.connect("source-read", page_of_notebook)
+    app.connect("source-read", prepare_page)
     app.connect("autodoc-process-signature", short_signature)
