@@ -6,13 +6,15 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout, suppress
 from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engram.cli import COMMANDS
+from engram.cli import COMMANDS, main
 from tests.test_docs import BLOCK, ROOT
 
 DOCUMENTS = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
@@ -46,12 +48,10 @@ def all_commands() -> Iterator[Any]:
 
 @cache
 def help_of(words: tuple[str, ...]) -> str:
-    """What `--help` says; in a process of its own, as it ends the process."""
-    program = "import sys; from engram.cli import main; sys.exit(main())"
-    done = subprocess.run(
-        [sys.executable, "-c", program, *words, "--help"], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    return done.stdout
+    """What `--help` says."""
+    with redirect_stdout(StringIO()) as told, suppress(SystemExit):
+        main([*words, "--help"])
+    return told.getvalue()
 
 
 @pytest.mark.parametrize("command", list(all_commands()))
