@@ -1,7 +1,8 @@
 """From an environment of one's own to a trained agent, a look into its memory, a page and a film: ten minutes at most.
 
 `python examples/ten_minutes.py` trains an agent that sees nothing but pictures, and prints every command that it runs,
-so that you can type them yourself in the folder of this file. Replace `Warehouse` by your own environment.
+so that you can type them yourself in the folder of this file. Replace `Warehouse` by your own environment. Commands
+name the environment each time, as a run's files never make Engram import a module.
 """
 
 import os
@@ -96,29 +97,27 @@ class Tour:
     out: Path = Path("runs/warehouse")  # folder of the run, its pictures, its page and its film
     steps: int = 10_000  # of training
 
-    def commands(self) -> list[list[str]]:
-        """What a user would type after `engram`, in order."""
-        schedule = {"--epsilon-anneal-start-steps": self.steps // 5, "--epsilon-anneal-end-steps": self.steps * 4 // 5}
-        exploring = [word for name, number in schedule.items() for word in (name, str(number))]
-        run = str(self.out / "run")
-        train = ["train", "mfec", "--env", "ten_minutes:Warehouse-v0", "--strategy", "fading", "--capacity", "100"]
+    def commands(self) -> list[str]:
+        """What a user would type, in order."""
+        out, env = shlex.quote(str(self.out)), "--env ten_minutes:Warehouse-v0"
+        exploring = f"--epsilon-anneal-start-steps {self.steps // 5} --epsilon-anneal-end-steps {self.steps * 4 // 5}"
+        memory = f"--strategy fading --capacity 100 {exploring}"
         return [
-            [*train, "--steps", str(self.steps), *exploring, "--trace", "--out", run],
-            ["eval", run, "--video", str(self.out / "warehouse.gif"), "--explain"],
-            ["inspect", run, "--out", str(self.out / "memory"), "--film", str(self.out / "memory.gif")],
-            ["report", run, "--out", str(self.out / "page")],
+            f"engram train mfec {env} {memory} --steps {self.steps} --trace --out {out}/run",
+            f"engram eval {out}/run {env} --video {out}/warehouse.gif --explain",
+            f"engram inspect {out}/run {env} --out {out}/memory --film {out}/memory.gif",
+            f"engram report {out}/run --out {out}/page",
         ]
 
 
 def main() -> int:
     """Run every command, and print it first."""
     tour = tyro.cli(Tour)
-    here = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
-    for words in tour.commands():
-        print(f"\n$ engram {shlex.join(words)}", flush=True)
-        code = subprocess.run(
-            [sys.executable, "-m", "engram", *words], check=False, env={**os.environ, "PYTHONPATH": here}
-        ).returncode
+    found = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    for command in tour.commands():
+        print(f"\n$ {command}", flush=True)
+        words = [sys.executable, "-m", *shlex.split(command)]
+        code = subprocess.run(words, check=False, env={**os.environ, "PYTHONPATH": found}).returncode
         if code:
             return code
     print(f"\neverything is in {tour.out}: open page/index.html, memory/index.html and warehouse.gif")
