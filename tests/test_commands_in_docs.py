@@ -36,7 +36,7 @@ def blocks(document: Path, *languages: str) -> list[str]:
 
 def commands(document: Path) -> list[str]:
     """What a document tells its reader to type after `engram`, in order."""
-    lines = "\n".join(blocks(document, "sh")).replace("\\\n", " ").splitlines()
+    lines = "\n".join(blocks(document, "sh", "bash")).replace("\\\n", " ").splitlines()
     found = [shlex.join(shlex.split(line, comments=True)) for line in lines if line.startswith("engram ")]
     return [command.removeprefix("engram ") for command in found]
 
