@@ -5,12 +5,12 @@ import inspect
 import json
 import re
 import runpy
-import shlex
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from engram import EpisodicMemory
@@ -20,7 +20,6 @@ from engram.agents.d3qn import D3QNConfig
 from engram.agents.mfec import MFECConfig
 from engram.agents.nec import NECConfig
 from engram.callbacks.scalars import scalars_of
-from engram.commands.train import training_options
 from engram.errors import EngramError
 from engram.memory.strategies import STRATEGIES, Strategy, Write
 from engram.runs.folder import RunFolder
@@ -33,19 +32,7 @@ DOCUMENTS = [
     *sorted(ROOT.glob("docs/*.md")),
     *sorted(ROOT.glob("results/*/README.md")),
 ]
-WITH_CODE = [
-    "README.md",
-    "docs/callbacks.md",
-    "docs/environments.md",
-    "docs/inspect.md",
-    "docs/interface.md",
-    "docs/metrics.md",
-    "docs/parts.md",
-    "docs/strategies.md",
-    "docs/studies.md",
-    "docs/runs.md",
-    "docs/own-studies.md",
-]
+WITH_CODE = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 SOURCE = re.compile(r"\bsrc/engram/(?:[\w/.]*\w|[\w/]*/)?(?::[\w.]+\w)?")
@@ -53,12 +40,12 @@ SOURCE = re.compile(r"\bsrc/engram/(?:[\w/.]*\w|[\w/]*/)?(?::[\w.]+\w)?")
 
 def python_blocks() -> Iterator[Any]:
     """Every ```python block, named by its document and the line at which it begins."""
-    for name in WITH_CODE:
-        text = (ROOT / name).read_text()
+    for document in WITH_CODE:
+        text = document.read_text()
         for found in BLOCK.finditer(text):
             if found[1] == "python":
                 line = text[: found.start(2)].count("\n") + 1
-                yield pytest.param(found[2], id=f"{name}:{line}")
+                yield pytest.param(found[2], id=f"{document.relative_to(ROOT)}:{line}")
 
 
 def prose(document: Path) -> str:
@@ -100,11 +87,6 @@ def test_code_runs_as_it_stands(code: str, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     (tmp_path / "block.py").write_text(code)
     runpy.run_path("block.py", run_name="__main__")
-
-
-def test_every_document_that_should_has_code() -> None:
-    names = {str(block.id).split(":")[0] for block in python_blocks()}
-    assert names == set(WITH_CODE)
 
 
 @pytest.mark.parametrize(("document", "target"), list(links()))
@@ -170,17 +152,46 @@ def test_the_tables_of_nec_and_d3qn_are_their_configs_and_presets(agent: str, ta
     assert set(sources.values()) <= {table, "varied", "not in it"}
 
 
-def test_agents_of_the_readme_are_there_and_each_has_its_settings_on_a_page() -> None:
-    text = (ROOT / "README.md").read_text().split("\n## ", maxsplit=1)[0]
-    assert {row[0].strip("`") for row in rows(text)} <= set(map(label_of, BUILT_IN))
+def test_each_agent_is_in_the_readme_and_has_its_settings_on_a_page() -> None:
+    text = section("README.md", "Agents and strategies")
+    assert all(f"`{label_of(name)}`" in text for name in BUILT_IN)
     pages = (ROOT / "docs/interface.md").read_text() + (ROOT / "docs/agents.md").read_text()
     assert all(re.search(rf"^## {label_of(name)}.* settings$", pages, re.MULTILINE) for name in BUILT_IN)
 
 
-def test_commands_of_the_readme_are_understood() -> None:
-    commands = re.findall(r"^engram train (\w+) (--env .*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
-    runs = [training_options(agent, shlex.split(words, comments=True)).run() for agent, words in commands]
-    assert {run.agent.name for run in runs} <= set(BUILT_IN)
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) < 150
+
+
+def test_speeds_of_the_readme_are_those_that_were_measured() -> None:
+    measured = json.loads((ROOT / "results/bench.json").read_text())["rows"]
+    known = {
+        (row["name"], f"{row['ours']:,.1f}", row["peer"], f"{row['theirs']:,.1f}", f"{row['ratio']:.2f}")
+        for row in measured
+    }
+    table = re.findall(r"^\| a (?:step of training|read), (.+) \|$", section("README.md", "Measured"), re.MULTILINE)
+    assert len(table) > 5
+    assert {tuple(line.split(" | ")) for line in table} <= known
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/choosing.md"])
+def test_scores_are_those_of_a_study(name: str) -> None:
+    """Every `mean ± standard deviation` of these pages is that of a cell in results/."""
+    told = set(re.findall(r"−?[\d.,]+ ± [\d.]+", (ROOT / name).read_text()))
+    assert told
+    assert told <= scores_of_studies()
+
+
+def scores_of_studies() -> set[str]:
+    """Mean and standard deviation of every cell of every study, its variants among them, as documents print them."""
+    found = set()
+    for path in ROOT.glob("results/*/evaluations.parquet"):
+        runs = pl.read_parquet(path).unique("run").with_columns(pl.col("variant").fill_null(""))
+        cells = runs.group_by("env", "agent", "strategy", "capacity", "variant")
+        for mean, std in cells.agg(mean=pl.col("score").mean(), std=pl.col("score").std()).select("mean", "std").rows():
+            if std is not None:
+                found |= {f"{mean:.{digits}f} ± {std:.{digits}f}".replace("-", "−") for digits in (0, 1, 2)}
+    return found
 
 
 def test_every_argument_of_the_memory_is_explained() -> None:
@@ -247,8 +258,8 @@ def objects(file: Path) -> Iterator[set[str]]:
 
 def test_all_strategies_and_errors_are_explained() -> None:
     strategies = (ROOT / "docs/strategies.md").read_text()
-    told = {row[0].strip("`") for row in rows(section("README.md", "The strategies"))}
-    assert told <= set(STRATEGIES.built_in)
+    told = {row[0].strip("`") for row in rows(section("README.md", "Agents and strategies"))}
+    assert told == set(STRATEGIES.built_in)
     for name in STRATEGIES.built_in:
         assert re.search(rf"^## .*: `{name}`$", strategies, re.MULTILINE), name
     errors = {row[0].strip("`") for row in rows(section("docs/interface.md", "Errors"))}

@@ -19,7 +19,7 @@ from engram.runs.folder import RunFolder
 from engram.training.evaluation import default_max_steps, evaluate_policy
 
 GROUPS: Groups = {
-    "what is played": ("episodes", "seed", "max_steps", "show"),
+    "what is played": ("episodes", "seed", "max_steps", "show", "json"),
     "as a film": ("video", "explain"),
     "what the agent was made with that is not Engram's own": (
         *("env", "env_kwargs", "wrapper", "agent", "strategy", "encoder", "network", "exploration"),

@@ -32,7 +32,7 @@ class Network(Part):
         return None
 
     def make(self, shape: tuple[int, ...], size: int) -> "torch.nn.Module":
-        """A module that maps float32 [B, *shape] to [B, size]; bytes come in scaled to [0, 1]."""
+        """A module that maps float32 [B, …] of that shape to [B, size]; bytes come in scaled to [0, 1]."""
         widths = checked_widths(self, shape, size)
         if widths is None:
             raise NotImplementedError(f"the network {self.name!r} must define make(shape, size) or widths(shape, size)")
