@@ -230,12 +230,13 @@ class EpisodicMemory:
     def desk(self, *args: Any) -> Desk | None:
         """Where a training step reads and is noted in one compiled call; None where that cannot be done.
 
-        It needs a memory in main memory with narrow keys and a built-in strategy. Further arguments are `Desk`'s.
+        It needs a memory in main memory with narrow keys, and a compiled strategy whose numbers need no check after
+        each use. Further arguments are `Desk`'s.
         """
         store = self._store
-        built_in = store.compiled is not None and not store.watched
+        compiled = store.compiled is not None and not store.watched
         narrow = not is_wide(self.key_size, self.capacity)
-        return Desk(store, *args) if self.is_in_main_memory and built_in and narrow else None
+        return Desk(store, *args) if self.is_in_main_memory and compiled and narrow else None
 
     def probe_all(self, count: int) -> Any:
         """A search for so many queries in all tables as a part of work on a device; None if keys are not there."""

@@ -1,4 +1,6 @@
-"""A training step of MFEC for vectors in one compiled call: the read with its touch, the best action, and a note of it.
+"""Acting on a vector in one compiled call: the read with its touch, the best action, and a note of it.
+
+MFEC notes the observation itself; NEC's kernel makes a key of it first.
 
 The arrays that a step needs lie where they are for thousands of steps, and to look at each of them anew would take as
 long as the step itself. So their addresses are kept in one array, the only one that is handed over, together with what
