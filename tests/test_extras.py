@@ -56,7 +56,7 @@ needing = {
         lambda: import_module("engram.lab.statistics"),
         lambda: import_module("engram.paper.stream.analysis"),
     ],
-    "video": [lambda: import_module("engram.lab.pages.video")],
+    "video": [lambda: import_module("engram.pictures.video")],
     "ray": [lambda: import_module("engram.lab.cluster")],
     "pygame": [lambda: render(Unseen())],
 }

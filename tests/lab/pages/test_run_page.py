@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from engram.cli import main
-from engram.lab.pages.page import Drawing
 from engram.lab.pages.run_page import RunReport
 from tests.faults.power import CADENCE, TINY
 from tests.faults.storage import OTHER, interrupted
@@ -69,10 +68,13 @@ def test_runs_of_one_name_are_told_apart_and_pictures_become_part_of_the_page(
     folders: list[Path], tmp_path: Path
 ) -> None:
     other = shutil.copytree(folders[0], tmp_path / "one")
-    drawing = Drawing('<svg width="10pt"></svg>', "what is kept")
-    report = RunReport.read([folders[0], other], tmp_path / "out", lambda path: [drawing])
+    report = RunReport.read([folders[0], other], tmp_path / "out")
     assert [run.name for run in report.runs] == [str(folders[0]), str(other)]
-    assert report.write().read_text().count("what is kept</figcaption>") == 2
+    html = report.write().read_text()
+    for run in report.runs:
+        assert f"What {run.name} remembers</h2>" in html
+    drawn = [path.name for path in (tmp_path / "out" / "figures").glob("*.svg")]
+    assert len([name for name in drawn if name.startswith("0-")]) == len([n for n in drawn if n.startswith("1-")]) > 1
 
 
 def test_a_study_among_runs_and_nothing_at_all_are_answered(

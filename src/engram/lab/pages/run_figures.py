@@ -5,10 +5,10 @@ from math import ceil
 
 import numpy as np
 
-from engram.lab.pages.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
 from engram.lab.pages.curves import add_legend
 from engram.lab.pages.style import COLOURS, DASHES, OTHER_COLOURS, Look
 from engram.lab.run_record import RunRecord, Series
+from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
 
 ORDER = ("dkm", "lru", "kmeans", "sur", "rew", "fading")  # of the colours: the first runs are the easiest to tell apart
 MOST_POINTS = 200  # of a line

@@ -4,13 +4,14 @@ import json
 import os
 import shlex
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from engram.agents import BUILT_IN, find_agent, label_of
+from engram.agents.common.load import load
 from engram.errors import EngramError
 from engram.files.disk import read_file
 from engram.lab.cell import strategy_name
@@ -20,10 +21,11 @@ from engram.lab.pages.report_folder import write_figure, write_page
 from engram.lab.pages.run_figures import metrics_figure, returns_figure, run_looks
 from engram.lab.pages.wording import evaluations_in_words, score_in_words
 from engram.lab.run_record import RunRecord
+from engram.pictures.gallery import of_memory
 from engram.runs.folder import RunFolder
+from engram.runs.traced import read_trace
 
 LARGEST_FILM = 16 * 2**20  # bytes, which become part of the page
-Pictures = Callable[[Path], Sequence[page.Block]]  # of what the memory of a run holds
 
 
 @dataclass(frozen=True)
@@ -32,15 +34,14 @@ class RunReport:
 
     runs: Sequence[RunRecord]
     out: Path  # where files are written
-    pictures: Pictures = lambda path: ()
 
     @classmethod
-    def read(cls, folders: Sequence[Path], out: Path, pictures: Pictures = lambda path: ()) -> Self:
+    def read(cls, folders: Sequence[Path], out: Path) -> Self:
         """The page of the runs in these folders; where two have one name, the whole paths are their names."""
         runs = [RunRecord.read(path) for path in dict.fromkeys(folders)]
         if len({run.name for run in runs}) < len(runs):
             runs = [replace(run, name=str(run.path)) for run in runs]
-        return cls(runs, out, pictures)
+        return cls(runs, out)
 
     @cached_property
     def looks(self) -> dict[str, Any]:
@@ -167,9 +168,22 @@ class RunReport:
     def memory(self, run: RunRecord) -> dict[str, Sequence[page.Block]]:
         """Pictures of what a run's memory holds, and the films that lie beside it."""
         name = "it" if len(self.runs) == 1 else run.name
-        pictures = self.pictures(run.path) if run.glance.state == "finished" else ()
+        pictures = self.pictures(run) if run.glance.state == "finished" and "memory_size" in run.result else []
         films = [_film(path, self.out) for path in run.films]
         return {f"What {name} remembers": pictures, f"How {name} plays": films}
+
+    def pictures(self, run: RunRecord) -> list[page.Block]:
+        """Pictures of a memory; of an agent with parts of the user's own, which no file imports, how to draw them."""
+        folder = RunFolder(run.path)
+        if foreign := folder.foreign():
+            return [page.Commands({"pictures of its memory": folder.command("engram inspect", foreign)})]
+        agent = load(run.path)
+        drawn = of_memory(agent, traced=read_trace(run.path, agent.steps))
+        prefix = "" if len(self.runs) == 1 else f"{self.runs.index(run)}-"
+        return [
+            write_figure(each.figure, self.out, f"{prefix}{each.name}", f"{each.title}. {each.caption}")
+            for each in drawn
+        ]
 
     def commands(self) -> dict[str, str]:
         """Commands about the first run, by what they are for."""

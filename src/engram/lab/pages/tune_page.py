@@ -12,10 +12,10 @@ from engram.agents import label_of
 from engram.errors import RunFolderError
 from engram.files.disk import read_json
 from engram.lab.pages import page
-from engram.lab.pages.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
 from engram.lab.pages.report_folder import write_figure, write_page
 from engram.lab.pages.style import COLOURS
 from engram.lab.search_file import SEARCH_FILE, Trial, best_of, read_trials
+from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
 
 SHOWN = 15  # of the best trials, before the rest is folded away
 COLUMNS = 3
