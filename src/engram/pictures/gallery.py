@@ -8,7 +8,7 @@ from engram.pictures.entry_map import map_picture
 from engram.pictures.frames_behind import frames_picture
 from engram.pictures.picture import Picture
 from engram.pictures.plane import choose_plane, plane_of_keys
-from engram.pictures.policy import policy_picture
+from engram.pictures.policy_map import policy_picture
 from engram.pictures.scene import plain_scene, scene_of
 from engram.runs.snapshots import snapshot_of
 from engram.runs.traced import Traced
