@@ -12,8 +12,9 @@ import numpy as np
 from engram import MFEC, EpisodicMemory
 from engram.envs.rooms import OPEN_ROOM, Room
 from engram.lab.labels import strategy_label
-from engram.lab.pages.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
-from engram.lab.pages.style import COLOURS, INK
+from engram.lab.pages.style import COLOURS
+from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
+from engram.pictures.colours import INK
 from engram.typing import Floats
 
 ACTIONS = ("north", "east", "south", "west")
