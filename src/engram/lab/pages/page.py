@@ -24,6 +24,7 @@ figure { margin: 1.5rem 0; }
 figure svg { display: block; width: 100%; height: auto; color: var(--ink);
   min-width: calc(0.75 * var(--width)); max-width: var(--width); }
 figure img, figure video { display: block; max-width: 100%; }
+figure [hidden] { display: none; }
 figcaption, .note, caption { color: var(--soft); font-size: 0.9rem; }
 .wide { position: relative; overflow-x: auto; margin: 0.8rem 0; }
 figure .wide { margin: 0 0 0.4rem; }
