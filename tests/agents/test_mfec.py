@@ -36,7 +36,7 @@ def test_the_defaults_are_the_papers() -> None:
 
 
 def test_epsilon_falls_in_a_straight_line_between_the_two_steps() -> None:
-    epsilon: Any = MFEC("CartPole-v1", capacity=10).exploration.epsilon
+    epsilon: Any = MFEC("CartPole-v1", capacity=10).exploration.random_share
     assert [epsilon(step) for step in (0, 5_000)] == [1, 1]
     assert epsilon(15_000) == pytest.approx(0.5025)
     assert [epsilon(step) for step in (25_000, 10**6)] == [5e-3, 5e-3]

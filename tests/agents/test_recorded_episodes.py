@@ -82,15 +82,9 @@ def test_minari_datasets_are_taken_as_they_are(tmp_path: Path, monkeypatch: pyte
     minari = pytest.importorskip("minari")
     pytest.importorskip("h5py")
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
-    env = minari.DataCollector(gymnasium.make("CartPole-v1"))
-    for seed in range(3):
-        env.reset(seed=seed)
-        ended = False
-        while not ended:
-            _, _, ended, _, _ = env.step(seed % 2)
+    buffers = [minari.data_collector.EpisodeBuffer(id=n, **episode) for n, episode in enumerate(record(3))]
     with pytest.warns(UserWarning, match="is set to None"):
-        dataset = env.create_dataset(dataset_id="cartpole/test-v0")
-    env.close()
+        dataset = minari.create_dataset_from_buffers("cartpole/test-v0", buffers, env="CartPole-v1")
     agent = MFEC("CartPole-v1", capacity=200).learn_from(dataset)
     assert (agent.steps, agent.loop.episode) == (dataset.total_steps, 3)
 

@@ -38,7 +38,7 @@ def frequencies(exploration: Exploration, view: View, step: int = 0, draws: int 
 
 def test_epsilon_greedy_draws_a_random_action_with_probability_epsilon() -> None:
     exploration = EpsilonGreedy(initial=1.0, final=0.2, start_steps=100, end_steps=200)
-    assert [exploration.epsilon(step) for step in (0, 100, 150, 200, 999)] == [1, 1, 0.6, 0.2, 0.2]
+    assert [exploration.random_share(step) for step in (0, 100, 150, 200, 999)] == [1, 1, 0.6, 0.2, 0.2]
     assert frequencies(exploration, view_of([0, 1, 0]), 999) == pytest.approx(
         [0.2 / 3, 0.8 + 0.2 / 3, 0.2 / 3], abs=0.01
     )

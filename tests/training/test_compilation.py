@@ -86,7 +86,7 @@ def test_no_number_of_the_bar_is_ever_cut(width: int, tmp_path: Path) -> None:
             """Exploration with an ε."""
 
             @staticmethod
-            def epsilon(step: int) -> float:
+            def random_share(step: int) -> float:
                 """ε."""
                 return 0.123
 

@@ -82,7 +82,7 @@ class Exploration(Part):
     def begin_episode(self) -> None:
         """Called before the first step of every training episode."""
 
-    def epsilon(self, step: int) -> float | None:
+    def random_share(self, step: int) -> float | None:
         """The probability of a random action at a step, for progress displays; None if there is no such number."""
         return None
 

@@ -24,13 +24,13 @@ class EpsilonGreedy(Exploration):
         checks.within("final", self.final, 0, 1)
         check_steps(self.start_steps, self.end_steps)
 
-    def epsilon(self, step: int) -> float:
+    def random_share(self, step: int) -> float:
         """ε at a step."""
         return linear(step, self.initial, self.final, self.start_steps, self.end_steps)
 
     def explores(self, step: int, generator: np.random.Generator) -> bool:
         """Whether the action is to be random."""
-        return generator.random() < (self.final if step > self.end_steps else self.epsilon(step))
+        return generator.random() < (self.final if step > self.end_steps else self.random_share(step))
 
     def choose(self, step: int, generator: np.random.Generator, view: View) -> int:
         """A uniform action with probability ε, otherwise a greedy one."""

@@ -29,7 +29,7 @@ class Novelty(Exploration):
         checks.within("scale", self.scale, 1e-9, 1e9)
         checks.within("random", self.random, 0, 1)
 
-    def epsilon(self, step: int) -> float | None:
+    def random_share(self, step: int) -> float | None:
         """The probability of a random action."""
         return self.random
 

@@ -78,7 +78,7 @@ def remedies(run: Run, agent: Agent, found: Diagnosis) -> Iterator[str]:
         yield f"more steps, of which exploration needs many (--steps {4 * run.steps})"
         yield from ["an exploration that looks for what is new (--exploration novelty)"] if agent.has_memory else []
         return
-    epsilon = agent.exploration.epsilon(run.steps)
+    epsilon = agent.exploration.random_share(run.steps)
     if epsilon is not None and epsilon >= STILL_EXPLORING:
         yield (
             f"let exploration end within the run, where ε was still {epsilon:.2f} "

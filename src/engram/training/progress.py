@@ -116,7 +116,7 @@ class ProgressBar:
 
     def _parts(self, rate: float, step: int) -> list[str]:
         """What is shown, what matters most first."""
-        epsilon = self._agent.exploration.epsilon(step)
+        epsilon = self._agent.exploration.random_share(step)
         memory = getattr(self._agent, "memory", None)
         return [
             f"{rate:,.0f} steps/s",

@@ -13,23 +13,23 @@ import numpy as np
 
 from engram import checks
 from engram.agents.common.config import AgentConfig
+from engram.agents.common.loading import load_as
 from engram.agents.common.metrics import metrics_of_memory, rounded
-from engram.agents.common.model_file import MALFORMED, Model, as_path, find_model, read_model, write_model
+from engram.agents.common.model_file import MALFORMED, as_path, write_model
 from engram.agents.common.policy import spaces_arrays
-from engram.agents.common.recorded import Followed, RecordedEpisode, recorded
+from engram.agents.common.predicting import explored_actions, possible_values
+from engram.agents.common.recorded import follow, recorded
 from engram.agents.common.saved import check_part, load_part, part_in_pieces, part_state
 from engram.agents.common.settings import signature_of
 from engram.agents.common.tally import Tally
+from engram.agents.common.world import World
 from engram.envs import Env, EnvLike, EnvSource
 from engram.envs.absent import AbsentEnv
-from engram.envs.faults import close
-from engram.envs.fingerprint import fingerprint
 from engram.envs.forms import say_once
 from engram.envs.masks import as_masks
-from engram.envs.names import imports_nothing
 from engram.envs.observed import as_batch
-from engram.envs.wrapper_state import States
-from engram.errors import DivergedError, EngramError, InvalidInputError, ModelFileError
+from engram.envs.wrapper_state import GameStates, States
+from engram.errors import DivergedError, EngramError, InvalidInputError
 from engram.exploration import Exploration, View
 from engram.exploration.epsilon_greedy import EpsilonGreedy
 from engram.exploration.greedy import greedy_by_hash
@@ -40,8 +40,8 @@ from engram.randomness import generator
 from engram.sources import is_ours, source_digest
 from engram.training.events import NO_METRICS, Event, Metrics, Step
 from engram.training.listening import CallbackLike, Listeners, as_list
-from engram.training.loop import LoopState, check_action, play, replay_game
-from engram.typing import Array, Doubles, Floats, Longs
+from engram.training.loop import LoopState, check_action, play
+from engram.typing import Array, Doubles, Floats
 
 OPTIONAL = ("encoder", "exploration", "wrappers", "tally")  # attributes whose state is saved where there is any
 LEARNING = "the agent is learning in another thread, or in a call around this one"
@@ -96,9 +96,8 @@ class Agent(ABC):
         """Initialise the agent with a config."""
         self.config = config
         self._make_locks()
-        self.source: EnvSource = env if isinstance(env, AbsentEnv) else EnvSource(env)
+        self.world = World(env if isinstance(env, AbsentEnv) else EnvSource(env))
         say_once(self.source.form.note)
-        self.wrappers = self.source.game_states()
         self.spaces = Spaces(self.source.observation_shape, self.source.observation_dtype, self.source.actions)
         self.loop = LoopState(seed=self.seed)
         self.tally = Tally()
@@ -113,9 +112,6 @@ class Agent(ABC):
                 "no memory; choose another one, or an agent with a memory"
             )
         self._desk: Desk | None = None  # where one compiled call carries out a step, if an algorithm has that
-        self._env: Env | None = None
-        self._env_fingerprint: str | None = None  # of an environment that the user may step as well
-        self._env_moved = False  # it may have been stepped since, or is not where the unfinished game was left
         self.build()
         for name in self.saved:
             if not hasattr(self, name):
@@ -141,6 +137,16 @@ class Agent(ABC):
         """Become a copy, with locks of its own."""
         vars(self).update(state)
         self._make_locks()
+
+    @property
+    def source(self) -> EnvSource:
+        """Where its environments come from."""
+        return self.world.source
+
+    @property
+    def wrappers(self) -> GameStates:
+        """What the wrappers of its environment have learned."""
+        return self.world.wrappers
 
     @property
     def seed(self) -> int:
@@ -267,18 +273,13 @@ class Agent(ABC):
             return self.learn(steps, [bar, *as_list(callback)])
 
     def _learn(self, steps: int, listeners: Listeners) -> None:
-        """Take steps, and note whether an environment of the user's can tell that it was stepped by someone else."""
+        """Take steps, and tell of what happens."""
         events = self._events(steps, heard=bool(listeners))
-        before = fingerprint(self._env) if self.source.shared and self._env is not None else None
-        with listeners:
+        with self.world.watched(), listeners:
             for event in events:
                 listeners(event)
                 if listeners.stopped and isinstance(event, Step):
                     break
-        if self.source.shared and self._env is not None:
-            after = fingerprint(self._env)
-            self._env_fingerprint = None if after == before else after  # unchanged by steps: it cannot tell
-            self._env_moved = False
 
     def learn_from(self, episodes: Iterable[Any]) -> Self:
         """Learn from recorded episodes as if the agent had lived through them; their steps count as its own.
@@ -291,30 +292,10 @@ class Agent(ABC):
                 "the agent is in the middle of a game, which recorded episodes would interrupt; call "
                 "agent.abandon_game() first to drop it, or learn_from() before learn()"
             )
-        for episode in recorded(episodes, self.spaces, self.source.first_action):
+        for episode in recorded(episodes, self.batch, self.spaces.actions, self.source.first_action):
             with self.lock:
-                self._follow(episode)
+                follow(self, episode)
         return self
-
-    def _follow(self, episode: RecordedEpisode) -> None:
-        """Act as it was recorded, and learn from what came of it."""
-        loop, followed = self.loop, Followed()
-        before, self.exploration = self.exploration, followed
-        desk, self._desk = self._desk, None  # which asks no exploration
-        try:
-            for t, (action, reward) in enumerate(zip(episode.actions, episode.rewards, strict=True)):
-                followed.action = action
-                self.act(episode.observations[t], loop.step)
-                last = t == len(episode.actions) - 1
-                loop.step += 1
-                terminated, truncated = last and episode.terminated, last and not episode.terminated
-                self.observe(reward, episode.observations[t + 1], terminated, truncated)
-            loop.episode += 1
-        except BaseException:
-            self.forget_episode()
-            raise
-        finally:
-            self.exploration, self._desk = before, desk
 
     def events(self, total_timesteps: int) -> Iterator[Event]:
         """Learn as `learn` does, as a generator: one step at a time, at the caller's pace."""
@@ -323,11 +304,10 @@ class Agent(ABC):
     def _events(self, total_timesteps: int, *, heard: bool) -> Iterator[Event]:
         """Learn as a generator of events, or of nothing if nobody listens."""
         steps = checks.at_least("total_timesteps", total_timesteps, 0)
-        env = self._environment()
+        env = self.world.enter(self.loop)
         self.tally.listening = heard
         if not heard:
             self.tally.clear()
-        self._env_fingerprint, self._env_moved = None, self.source.shared  # until `learn` knows better
         return play(
             self,
             env,
@@ -354,7 +334,7 @@ class Agent(ABC):
         is a pure function of the observation; otherwise the agent explores as it does in training, with a generator of
         its own. `action_masks`, 0 or 1 for each action of each observation, says which actions are possible.
         """
-        self._env_moved |= self.source.shared  # whoever predicts may also have stepped the environment
+        self.world.note_prediction()
         given, single = self.source.form.read(observation)
         batch = self.batch(given)
         deterministic = checks.flag("deterministic", deterministic)
@@ -363,10 +343,12 @@ class Agent(ABC):
         with self.lock:
             q = evaluate.__wrapped__(self, batch)
             if deterministic:
-                open_q = q if masks is None else np.where(masks, q, -np.inf).astype(q.dtype)
-                chosen = greedy_by_hash(open_q, batch, self.seed, self.config.ties)
+                chosen = greedy_by_hash(possible_values(q, masks), batch, self.seed, self.config.ties)
             else:
-                chosen = self._explore(batch, q, masks)
+                measure = (lambda row: self.distances(batch[row : row + 1])[0]) if self.has_memory else None
+                view = View(self.spaces.actions, q_values=lambda row: q[row], distances=measure, ties=self.config.ties)
+                rng = self._prediction_rng
+                chosen = explored_actions(self.exploration, view, self.steps, rng, len(batch), masks)
         actions = chosen + self.source.first_action
         return (actions[0] if single else actions), state
 
@@ -374,27 +356,6 @@ class Agent(ABC):
         """What the training environment's wrappers have learned so far, such as means of observations."""
         with self.lock:
             return self.wrappers.now()
-
-    def _explore(self, observations: Array, q: Floats, masks: Array | None = None) -> Array:
-        """Actions as in training; the exploration is left as it was."""
-        before = deepcopy(self.exploration.state_dict())
-        measure = (lambda row: self.distances(observations[row : row + 1])[0]) if self.has_memory else None
-        view = View(
-            self.spaces.actions,
-            q_values=lambda row: q[row],
-            distances=measure,
-            ties=self.config.ties,
-        )
-        everything: Longs = np.arange(self.spaces.actions)
-        allowed = [everything] * len(q) if masks is None else [np.flatnonzero(mask) for mask in masks]
-        choose, rng = self.exploration.choose, self._prediction_rng
-        try:
-            chosen = [choose(self.steps, rng, view.at(row).only(allowed[row])) for row in range(len(q))]
-        finally:
-            if before:
-                self.exploration.load_state_dict(before)
-        found = [some[check_action(n, len(some), self.steps)] for n, some in zip(chosen, allowed, strict=True)]
-        return np.array(found, np.int64)
 
     @property
     def num_timesteps(self) -> int:
@@ -406,10 +367,7 @@ class Agent(ABC):
 
         Whoever has it may step it between two calls of `learn`: an unfinished game is replayed before the next.
         """
-        if self._env is None:
-            self._env = self.source.make()
-        self._env_moved, self._env_fingerprint = True, None
-        return self._env
+        return self.world.lend()
 
     def set_env(self, env: EnvLike) -> None:
         """Go on learning in another environment of the same kind; the unfinished game of this one is dropped."""
@@ -421,9 +379,8 @@ class Agent(ABC):
             if spaces != self.spaces or source.first_action != self.source.first_action:
                 raise InvalidInputError(f"the agent has {self.spaces}, but the environment has {spaces}")
             self.abandon_game()
-            if self._env is not None and not self.source.shared:
-                close(self._env)
-            self.source, self._env, self.wrappers = source, None, source.game_states()
+            self.world.close()
+            self.world = World(source)
         finally:
             self._learning.release()
 
@@ -433,7 +390,7 @@ class Agent(ABC):
             self.tally.start = None
             return NO_METRICS
         self.settle_tally()
-        epsilon = self.exploration.epsilon(self.steps)
+        epsilon = self.exploration.random_share(self.steps)
         return rounded(({} if epsilon is None else {"explore/epsilon": epsilon}) | self.tally.take())
 
     def measure(self, starts: Array, followed: Doubles) -> Metrics:
@@ -482,43 +439,7 @@ class Agent(ABC):
         agent predicts only. A part of your own that it was trained with (`strategy=`, `encoder=`, `exploration=`,
         `network=`) has to be given again.
         """
-        model = read_model(find_model(path))
-        if model.agent != cls.name:
-            raise ModelFileError(f"{path} holds a {model.agent} agent, not {cls.name}; use engram.load(path)")
-        try:
-            absent = AbsentEnv(model.description) if env is None and for_prediction else None
-            return cls._from_model(model, path, env if absent is None else absent, parts)
-        except EngramError:
-            raise
-        except MALFORMED as error:
-            raise ModelFileError(
-                f"{path} is damaged: its content is not that of a {cls.name} agent ({error!r})"
-            ) from error
-
-    @classmethod
-    def _from_model(
-        cls, model: Model, path: str | Path, env: EnvLike | AbsentEnv | None, parts: dict[str, Any]
-    ) -> Self:
-        described = model.description
-        source = env if env is not None else described["env"]
-        if source is None:
-            raise InvalidInputError(
-                f"{path} does not say how to make its environment; pass it: load(path, env), or do without and only "
-                "predict: load(path, for_prediction=True)"
-            )
-        if env is None and not imports_nothing(source):
-            raise ModelFileError(
-                f"{path} does not name a registered environment ({source!r:.200}); pass it: load(path, env)"
-            )
-        config = cls.Config.from_json(described["config"], parts)
-        model.check_widths(cls.widths(described["config"], described["spaces"]["shape"]))
-        agent = cls.__new__(cls)
-        agent._begin(source, config)
-        if agent.describe()["spaces"] != described["spaces"]:
-            raise InvalidInputError(
-                f"{path} was trained with {described['spaces']}, but the environment has {agent.describe()['spaces']}"
-            )
-        agent.load_state_dict(model.state)
+        agent: Self = load_as(cls, path, env, parts, for_prediction=for_prediction)
         return agent
 
     def describe(self) -> dict[str, Any]:
@@ -577,7 +498,7 @@ class Agent(ABC):
         for name in (*self.saved, "loop", "policy_rng"):
             load_part(getattr(self, name), state.get(name, {}))
         self.wrappers.load_state_dict(state.get("wrappers", {}))
-        self._env_moved, self._env_fingerprint = True, None
+        self.world.mistrust()
         self.check_valid()
 
     def check_valid(self) -> None:
@@ -587,17 +508,3 @@ class Agent(ABC):
             for name in self.saved:
                 check_part(getattr(self, name))
             self.check_parts()
-
-    def _environment(self) -> Env:
-        """The environment to learn in, where the unfinished game was left."""
-        if self._env is None:
-            self._env, self._env_moved = self.source.make(), True
-        elif self._env_fingerprint is not None:
-            self._env_moved = self._env_fingerprint != fingerprint(self._env)
-        self._env_moved |= self.loop.chosen is not None  # it raised an error in the middle of a step
-        if self._env_moved:
-            self.wrappers.restore(self._env)
-            replay_game(self._env, self.loop, first_action=self.source.first_action)
-            self._env_moved = False
-        self.wrappers.follow(self._env)
-        return self._env
