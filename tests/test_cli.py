@@ -10,6 +10,7 @@ import pytest
 
 import engram
 from engram.cli import main
+from engram.runs.finished import shown_score
 
 TRAIN = ["train", "mfec", "--steps", "600", "--capacity", "20", "--evaluation-episodes", "2", "--seed", "1"]
 
@@ -29,7 +30,7 @@ def test_train_then_eval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     plain = json.loads(capsys.readouterr().out)
     assert len(plain["returns"]) == len(plain["lengths"]) == plain["episodes"] == 3
     assert plain["mean"] == pytest.approx(sum(plain["returns"]) / 3)
-    assert f"{plain['mean']:.1f} ± {plain['std']:.1f}" in told
+    assert f"{shown_score(plain['mean'])} ± {shown_score(plain['std'])}" in told
 
 
 def test_a_finished_run_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

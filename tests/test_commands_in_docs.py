@@ -39,7 +39,8 @@ def commands(document: Path) -> list[str]:
     """What a document tells its reader to type after `engram`, in order; settings of the shell are left out."""
     lines = "\n".join(blocks(document, "sh", "bash")).replace("\\\n", " ").splitlines()
     found = (re.match(r"(?:[A-Z_]+=\S+ )*engram (.+)", line) for line in lines)
-    return [shlex.join(shlex.split(match[1], comments=True)) for match in found if match]
+    words = (shlex.split(match[1].partition(" > ")[0], comments=True) for match in found if match)
+    return [shlex.join(each) for each in words]
 
 
 def all_commands() -> Iterator[Any]:

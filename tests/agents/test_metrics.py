@@ -6,10 +6,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
-from engram import D3QN, MFEC, NEC
+from engram import D3QN, MFEC, NEC, Agent
 from engram.agents.common import recall
 from engram.agents.common.metrics import STATES, metrics_of_reads, rounded
 from engram.agents.common.tally import INTERVAL_STEPS, Tally
@@ -17,6 +18,7 @@ from engram.errors import InvalidInputError
 from engram.memory.strategies import Strategy, discard
 from engram.runs.folder import Cadence, RunFolder
 from engram.runs.run import Run
+from engram.training.evaluation import examine
 from engram.training.events import EpisodeEnd, Evaluation, Event
 from tests.faults.tally import Stopped, stop_at
 
@@ -212,6 +214,51 @@ def test_an_evaluation_tells_the_value_of_its_starts_and_what_the_memory_holds()
     assert told["entries/n_largest"] == counts.max()
 
 
+class Never(gymnasium.Env[Any, Any]):
+    """A corridor of five cells with −1 a step, in which the third action is never possible."""
+
+    observation_space = gymnasium.spaces.Box(0, 5, (1,), np.float32)
+    action_space = gymnasium.spaces.Discrete(3)
+
+    def _seen(self) -> tuple[Any, dict[str, Any]]:
+        return np.array([self.place], np.float32), {"action_mask": np.array([1, 1, 0], np.int8)}
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self.place = 0
+        return self._seen()
+
+    def step(self, action: Any) -> Any:
+        assert action != 2
+        self.place = max(self.place + (1 if action == 1 else -1), 0)
+        seen, info = self._seen()
+        return seen, -1.0, self.place == 5, False, info
+
+
+@pytest.mark.parametrize("kind", [MFEC, NEC, D3QN])
+def test_values_of_starts_are_those_of_possible_actions(kind: type[Agent]) -> None:
+    settings: dict[str, Any] = {} if kind is D3QN else {"capacity": 50}
+    agent: Any = kind(Never, seed=1, **settings)
+    told: list[Any] = []
+    agent.learn(1500, told.append)
+    start = np.zeros((1, 1), np.float32)
+    q, masks = agent.q_values(start)[0], np.array([[True, True, False]])
+    assert agent.measure(start, np.zeros(1), masks)["start/value"] == pytest.approx(q[:2].max(), rel=1e-5)
+    measured = [event for event in told if isinstance(event, EpisodeEnd) and "values/start" in event.metrics]
+    assert measured
+    if kind is not D3QN:  # what is never taken is worth 0 to a memory
+        assert q[:2].max() < 0
+        assert measured[-1].metrics["values/start"] < 0
+    env = Never()
+    evaluation = examine(agent, [env], agent.steps, 2)
+    assert evaluation.metrics["start/value"] == pytest.approx(q[:2].max(), rel=1e-5)
+
+
+def test_the_value_of_a_start_before_keys_settle_is_0() -> None:
+    agent = MFEC("CartPole-v1", encoder="scaled:steps=205", capacity=30, seed=4)
+    (settling,) = [each for each in episodes(agent, 300) if each.step - each.length < 200 and each.step > 205]
+    assert settling.metrics["values/start"] == 0
+
+
 def test_numbers_are_rounded_and_finite() -> None:
     assert rounded({"a": 1 / 3, "b": np.inf, "c": 123456789.0, "d": np.nan}) == {"a": 0.333333, "c": 123457000.0}
 
@@ -219,7 +266,7 @@ def test_numbers_are_rounded_and_finite() -> None:
 @pytest.mark.parametrize("wrong", [{"loss": np.nan}, {"learning_steps": -1}, {"other": 1}, {"start": "x"}])
 def test_a_tally_that_is_none_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError, match="what was measured of an episode is not valid"):
-        Tally().load_state_dict(wrong)
+        Tally().load_state_dict(wrong, 2)
 
 
 class Picky(Strategy):

@@ -12,6 +12,7 @@ from engram.commands.train import training_options
 from engram.lab.outcome import News, Outcome
 from engram.lab.search_file import Trial, best_of
 from engram.lab.tuning import tune
+from engram.runs.finished import shown_score
 from engram.runs.run import Run
 from tests.lab.test_search_space import FILE, read
 
@@ -49,7 +50,7 @@ def test_a_search_goes_on_is_shown_on_a_page_and_ends_with_a_command(
     assert (run.settings.to_json()["capacity"], run.settings.discount) == (best["settings"]["capacity"], 0.9)
     assert main(["report", str(out)]) == 0
     page = (out / "index.html").read_text()
-    assert f"{best['score']:.1f} is the best of 6 trials" in page
+    assert f"{shown_score(best['score'])} is the best of 6 trials" in page
     assert (out / "figures" / "by-setting.svg").exists()
     assert main([*WORDS, "--trials", "6", "--seed", "1"]) == 2
     assert "holds another search (its seed differ)" in " ".join(capsys.readouterr().err.split())

@@ -131,7 +131,7 @@ class D3QN(Agent):
         if not self.replay.in_episode:
             self.replay.begin(observation)
             if self.tally.listening:
-                self.tally.start = float(self._values(observation[None]).max())
+                self.tally.note_start(self._values(observation[None])[0])
         self._action = self.choose(step, self._view.at(observation))
         return self._action
 

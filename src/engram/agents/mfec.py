@@ -91,7 +91,7 @@ class MFEC(Agent):
             merging=config.merging,
             device=config.device,
         )
-        self.recall = Recall(self.encoder, self.memory, spaces, ties=config.ties)
+        self.recall = Recall(self.encoder, self.memory, spaces, ties=config.ties, tally=self.tally)
         self.unfinished, self.waiting = self.recall.unfinished, self.recall.waiting
         self._desk = self._find_desk()
         if self._desk is not None:
@@ -134,7 +134,7 @@ class MFEC(Agent):
         self.unfinished.rewards.append(reward)
         if terminated or truncated:
             returns = discounted_returns(self.unfinished.rewards, self.config.discount)
-            self.recall.finish(returns, self.tally, self.steps)
+            self.recall.finish(returns, self.steps)
 
     def q_values(self, observations: Array) -> Floats:
         """Q of every action for a batch of observations; touches nothing."""

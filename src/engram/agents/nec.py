@@ -154,7 +154,7 @@ class NEC(Agent):
             glance = keys_torch.KeyGlance(self.network, self.memory)
             if front.encoder is None:
                 self.replay.mirror_on(self.network.device)
-        self.recall = Recall(self.network, self.memory, spaces, ties=config.ties, glance=glance)
+        self.recall = Recall(self.network, self.memory, spaces, ties=config.ties, tally=self.tally, glance=glance)
         self.unfinished, self.waiting = self.recall.unfinished, self.recall.waiting
         self._desk = self._find_desk()
         if self._desk is not None:
@@ -212,7 +212,7 @@ class NEC(Agent):
             rewards, best = np.array(unfinished.rewards), np.array(unfinished.best)
             returns = n_step_returns(rewards, best, config.return_steps, config.discount)
             self.tally.start = float(best[0]) if self.tally.listening else None
-            self.recall.finish(returns, self.tally, self.steps)
+            self.recall.finish(returns, self.steps)
             self.replay.finish(returns)
         due = self.steps % config.learning_interval_steps == 0 and self.steps >= config.learning_start_steps
         if due and len(self.replay) >= config.batch_size and self.network.settled:

@@ -25,13 +25,16 @@ class EnvOptions:
         return with_more(env, self.env_kwargs, self.wrapper)
 
 
-def recorded_env(path: Path, *, wrapped: bool) -> str:
-    """The environment that a run's folder or a model file names, with its wrappers or without.
+def recorded_env(path: Path, *, again: bool) -> str:
+    """The environment that a run's folder or a model file names, to be added to on a command line.
 
-    It is to be added to on a command line. One that would import a module has to be given there as a whole.
+    Wrappers that are the user's own no file imports: where there are any, all are given `again`. An environment that
+    would import a module has to be given as a whole.
     """
     recorded = (RunFolder(path).config or {}).get("env") if path.is_dir() else read_model(path).description.get("env")
-    env = str(recorded) if wrapped else str(recorded).partition("|")[0]
+    env = str(recorded)
+    if again and not imports_nothing(env):
+        env = env.partition("|")[0]
     if recorded is None or not imports_nothing(env):
         raise InvalidInputError(
             f"{path} does not name a registered environment to add options or wrappers to; give it too: --env …"

@@ -15,6 +15,7 @@ from engram.commands.part_options import GivenAgain, whole_command
 from engram.commands.screen import Console, Text
 from engram.errors import RunFolderError
 from engram.files.disk import is_file, whole_path
+from engram.runs.finished import shown_score
 from engram.runs.folder import RunFolder
 from engram.training.evaluation import default_max_steps, evaluate_policy
 
@@ -69,7 +70,7 @@ def evaluate(words: Sequence[str], console: Console) -> None:
     seed = agent.seed if options.seed is None else options.seed
     count = None
     if target is not None:
-        pictures = video.film(agent, env, seed=seed, explain=options.explain)
+        pictures = video.film(agent, env, seed=seed, explain=options.explain, max_steps=limit)
         count = video.write_video(target, pictures, fps=10 if options.explain else 30)  # slow enough to be read
     cut = 0 if limit is None else lengths.count(limit)
     if options.json:
@@ -82,7 +83,9 @@ def evaluate(words: Sequence[str], console: Console) -> None:
         for number, (total, length) in enumerate(zip(returns, lengths, strict=True)):
             console.print(f"episode {number}: return {total:g} in {length} steps")
     spread = f" over {options.episodes} episodes (lowest {min(returns):g}, highest {max(returns):g})"
-    console.print(Text.assemble("return ", (f"{np.mean(returns):.1f} ± {np.std(returns):.1f}", "bold"), spread))
+    console.print(
+        Text.assemble("return ", (f"{shown_score(np.mean(returns))} ± {shown_score(np.std(returns))}", "bold"), spread)
+    )
     if cut:
         console.print(f"{cut} of them had not ended after {limit:,} steps, and were cut off: --max-steps")
     if count is not None:

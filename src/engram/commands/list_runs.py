@@ -21,6 +21,7 @@ from engram.lab.cell import strategy_name
 from engram.lab.labels import strategy_label
 from engram.lab.search_file import SEARCH_FILE
 from engram.lab.study_folder import StudyFolder
+from engram.runs.finished import shown_score
 from engram.runs.folder import RunFolder
 from engram.runs.glance import Glance, glances_in
 
@@ -110,7 +111,7 @@ def _cells(run: Glance) -> tuple[str, ...]:
     """Agent, environment, steps, score and age."""
     if run.state == "unusable":
         return ("–",) * 5
-    score = "–" if run.score is None else f"{run.score:.1f}"
+    score = "–" if run.score is None else f"{shown_score(run.score)}"
     steps = f"{run.taken:,}" if run.taken == run.steps else f"{run.taken:,} of {run.steps:,}"
     return agent_text(run), str(run.config["env"]), steps, score, _age(time.time() - run.changed)
 

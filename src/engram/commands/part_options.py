@@ -62,7 +62,7 @@ class GivenAgain(StrategyOption, NetworkOption, EncoderOption, ExplorationOption
         names = [field.name for field in fields(GivenAgain) if field.name not in ("run", "env_kwargs", "wrapper")]
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         if self.env_kwargs or self.wrapper:
-            base = recorded_env(self.run, wrapped=not self.wrapper) if self.env is None else self.env
+            base = recorded_env(self.run, again=bool(self.wrapper)) if self.env is None else self.env
             given["env"] = self.whole_env(base)
         return given
 

@@ -10,7 +10,7 @@ from tyro.conf import Positional
 from engram.commands.options import parse
 from engram.commands.screen import Console, Text
 from engram.errors import InvalidInputError
-from engram.files.disk import is_file, is_folder
+from engram.files.disk import is_file
 from engram.lab.pages.run_page import RunReport
 from engram.lab.pages.tune_page import TuneReport
 from engram.lab.reports import find_report, read_evidence, write_claims
@@ -40,9 +40,10 @@ class Report:
         if len(self.folders) == 1 and is_file(first / SEARCH_FILE):
             return TuneReport.read(first, self.out or first).write()
         studies = [folder for folder in self.folders if is_file(folder / "study.json")]
-        if len(self.folders) == 1 and not studies and is_folder(first) and list(first.glob("*/config.json")):
+        single = is_file(first / "config.json")
+        if len(self.folders) == 1 and not studies and not single and list(first.glob("*/config.json")):
             raise InvalidInputError(f"{first} is not a run, but holds some; name those that you mean: {first}/…")
-        if len(self.folders) == 1 and (studies or not is_file(first / "config.json")):
+        if len(self.folders) == 1 and (studies or not single):
             return find_report(first, self.out or first, STUDIES).write()
         if studies:
             raise InvalidInputError(f"{studies[0]} is a study, which has a page of its own: engram report {studies[0]}")

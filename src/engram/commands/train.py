@@ -21,6 +21,7 @@ from engram.errors import InvalidInputError
 from engram.lab.study_folder import StudyFolder
 from engram.runs.advice import advice
 from engram.runs.extending import extend
+from engram.runs.finished import shown_score
 from engram.runs.folder import LOGS, Cadence, RunFolder
 from engram.runs.run import Run
 from engram.training.compilation import CompileNotice
@@ -205,7 +206,7 @@ def carry_out(run: Run, folder: RunFolder, options: Watching, console: Console) 
     if result["score"] is None:
         console.print(f"{run.id}: score none, as the run is shorter than the evaluation interval")
     else:
-        mean = (f"{result['score']:.1f}", "bold")
+        mean = (f"{shown_score(result['score'])}", "bold")
         console.print(Text.assemble(f"{run.id}: score ", mean, ", the mean of the last evaluations"))
     if not finished:
         for line in advice(run, agent, list(folder.entries())):

@@ -22,6 +22,7 @@ from engram.lab.outcome import News, Outcome
 from engram.lab.search_file import Trial, best_of
 from engram.lab.search_space import TRIALS, SearchSpace, parse_choices, parse_settings, read_space
 from engram.lab.tuning import tune
+from engram.runs.finished import shown_score
 
 SHOWN = 5  # of the best trials
 
@@ -90,7 +91,7 @@ def tune_settings(words: Sequence[str], console: Console) -> None:
         raise InvalidInputError(f"every trial failed; the tracebacks are in {out / 'failures'}")
     console.print(Text("the best:", "bold"))
     for trial in scored[:SHOWN]:
-        console.print(f"  {trial.score:.1f}  {settings_text(trial.settings)}")
+        console.print(f"  {shown_score(trial.score)}  {settings_text(trial.settings)}")
     console.print(f"everything is in {out}; its page: engram report {options.out or out}")
     console.print("to train with the best:")
     console.print(search.command(scored[0].settings))
@@ -98,8 +99,12 @@ def tune_settings(words: Sequence[str], console: Console) -> None:
 
 def line_of(trial: Trial, trials: int, best: Trial | None) -> str:
     """What came of a trial, in a line."""
-    score = "failed" if trial.score is None else f"score {trial.score:.1f}"
-    beside = "" if best is None or best.score is None or best.number == trial.number else f" (best {best.score:.1f})"
+    score = "failed" if trial.score is None else f"score {shown_score(trial.score)}"
+    beside = (
+        ""
+        if best is None or best.score is None or best.number == trial.number
+        else f" (best {shown_score(best.score)})"
+    )
     return f"trial {trial.number + 1} of {trials}: {score}{beside}, {settings_text(trial.settings)}"
 
 

@@ -69,8 +69,10 @@ class ChannelsFirst(Form):
         """Images as the environment gives them, or turned already."""
         array = as_array(given, who)
         if array.shape == self._raw or array.shape[1:] == self._raw:
-            turned = np.moveaxis(array, -1, -3)
-            array = np.ascontiguousarray(turned).reshape(*array.shape[: array.ndim - len(self._raw)], *self.shape)
+            moved = np.moveaxis(array, -1, -3)
+            turned = np.empty(moved.shape, moved.dtype)  # with the usual strides also where there is one channel
+            turned[...] = moved
+            array = turned.reshape(*array.shape[: array.ndim - len(self._raw)], *self.shape)
         return super().read(array, who)
 
 

@@ -10,7 +10,7 @@ from gymnasium import wrappers
 from gymnasium.envs.registration import load_env_creator
 
 from engram import checks
-from engram.envs.atari import NEEDS_ALE, OPTIONS, AtariGame, has_ale, is_game, may_be_game
+from engram.envs.atari import NEEDS_ALE, OPTIONS, AtariGame, checked_options, has_ale, is_game, may_be_game
 from engram.envs.faults import is_wish_to_stop, said_by
 from engram.envs.forms import form_of
 from engram.envs.limits import is_limited
@@ -22,6 +22,7 @@ from engram.errors import EngramError, FaultyEnvironmentError, InvalidInputError
 
 Env = gymnasium.Env[Any, Any]
 EnvLike = str | Env | Callable[[], Env]
+LIMIT = "max_episode_steps"  # the option with which any environment ends its episodes
 
 
 class EnvSource:
@@ -169,8 +170,9 @@ def make_by_id(name: str, *, render_mode: str | None = None) -> Env:
 
 def _make(first: Named, name: str, render_mode: str | None) -> Env:
     """The environment itself, without the wrappers that are named."""
-    plain, options = first
+    plain, options = first.name, dict(first.options)
     if is_game(plain):
+        checked_options(options)  # also those that its constructor has for itself
         return AtariGame(plain, **({} if render_mode is None else {"render_mode": render_mode}), **options)
     if plain.startswith("ALE/") and has_ale():
         import_module("ale_py")  # registers the ids that begin with ALE/
@@ -178,9 +180,10 @@ def _make(first: Named, name: str, render_mode: str | None) -> Env:
     maker = getattr(import_own(module), own, None) if module else None
     try:
         if module and own not in gymnasium.registry and callable(maker):
+            limit = None if takes(maker, LIMIT) else options.pop(LIMIT, None)
             env: Any = maker(**{**options, **_rendering(maker, render_mode)})
             if isinstance(env, gymnasium.Env):
-                return env
+                return env if limit is None else gymnasium.wrappers.TimeLimit(env, limit)
             raise InvalidInputError(f"{name!r} must name a Gymnasium environment, but it makes {env!r:.100}")
         maker = None if render_mode is None else _creator(own)
         return gymnasium.make(own, **{**options, **_rendering(maker, render_mode)})
@@ -217,15 +220,20 @@ def _creator(name: str) -> Any:
     return load_env_creator(spec.entry_point) if isinstance(spec.entry_point, str) else spec.entry_point
 
 
+def takes(maker: Any, argument: str) -> bool:
+    """Whether what makes an environment has an argument of this name, or takes any."""
+    try:
+        parameters = inspect.signature(maker).parameters if callable(maker) else {}
+    except ValueError:  # a class of another language
+        parameters = {}
+    return argument in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+
+
 def _rendering(maker: Any, render_mode: str | None) -> dict[str, str]:
     """The render mode as an argument, if whatever makes the environment takes one."""
     if render_mode is None:
         return {}
     modes = getattr(maker, "metadata", {}).get("render_modes", [])
-    try:
-        parameters = inspect.signature(maker).parameters if callable(maker) else {}
-    except ValueError:  # a class of another language
-        parameters = {}
-    taken = "render_mode" in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    taken = takes(maker, "render_mode")
     known = not isinstance(maker, type) or render_mode in modes
     return {"render_mode": render_mode} if not callable(maker) or (taken and known) else {}

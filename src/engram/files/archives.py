@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -32,7 +31,9 @@ def read_archive(path: Path) -> dict[str, Array]:
     """The arrays of an archive, by name."""
     check_readable(path)
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
-    except (ValueError, OSError, EOFError, KeyError, AttributeError, BadZipFile) as error:
+    except MemoryError as error:
+        raise StorageError(f"cannot read {path}: an array in it is larger than the memory that is free") from error
+    except Exception as error:  # NumPy and zipfile have many ways to say that a file is damaged
         raise StorageError(f"cannot read {path}: it is no NumPy archive ({error})") from error

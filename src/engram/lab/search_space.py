@@ -29,7 +29,7 @@ from engram.agents import find_agent
 from engram.errors import InvalidInputError
 from engram.files.disk import storage_errors
 from engram.lab.grid import Grid
-from engram.lab.study_file import study_of
+from engram.lab.study_file import as_text, study_of
 from engram.runs.run import EVALUATION, Run
 
 TRIALS, MOST_TRIALS = 30, 10_000
@@ -146,7 +146,7 @@ class SearchSpace:
 def read_space(path: Path, **given: Any) -> SearchSpace:
     """The space that a TOML file describes; what is given counts instead of what it says."""
     with storage_errors("read", path):
-        text = path.read_text(encoding="utf-8")
+        text = as_text(path.read_bytes(), path)
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -48,13 +48,21 @@ SUFFIXES = (".toml", ".py")
 def read_study(path: Path) -> Study:
     """The study that a TOML or Python file describes."""
     with storage_errors("read", path):
-        text = path.read_text(encoding="utf-8")
+        text = as_text(path.read_bytes(), path)
     try:
         study = _from_python(path) if path.suffix == ".py" else _from_toml(text, path)
         study.runs()  # which checks every agent, strategy and setting
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from error
     return study
+
+
+def as_text(content: bytes, path: Path) -> str:
+    """The text of a file."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"{path} is no text in UTF-8: {error}") from error
 
 
 def _from_python(path: Path) -> Study:

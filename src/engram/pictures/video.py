@@ -26,21 +26,23 @@ LONGEST_STEPS = 3_000  # of a film
 PALETTE_FRAMES = 8  # of which the colours of a .gif are chosen
 
 
-def film(agent: Agent, env_id: str, *, seed: int, explain: bool = False) -> Iterator[Array]:
+def film(
+    agent: Agent, env_id: str, *, seed: int, explain: bool = False, max_steps: int | None = None
+) -> Iterator[Array]:
     """The pictures of one evaluation episode, [height, width, 3], one per step."""
     env = make_by_id(env_id, render_mode="rgb_array")
     try:
         with frozen([env], agent.wrapper_states()):
-            yield from _pictures(agent, env, seed, explain)
+            yield from _pictures(agent, env, seed, explain, max_steps)
     finally:
         close(env)
 
 
-def _pictures(agent: Agent, env: Env, seed: int, explain: bool) -> Iterator[Array]:
+def _pictures(agent: Agent, env: Env, seed: int, explain: bool, max_steps: int | None) -> Iterator[Array]:
     checked, panel = CheckedEnv(env), Panel(agent) if explain else None
     observation = checked.reset(reset_seed(seed, "evaluation", 0))
     total = 0.0
-    for step in range(LONGEST_STEPS):
+    for step in range(min(max_steps or LONGEST_STEPS, LONGEST_STEPS)):
         mask = None if checked.allowed is None else np.isin(np.arange(agent.spaces.actions), checked.allowed)
         action = int(agent.predict(observation, action_masks=mask)[0])
         picture = enlarge(render(env))

@@ -4,12 +4,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from engram.agents.common.model_file import read_model
-from engram.errors import InvalidInputError
+from engram.errors import EngramError, InvalidInputError, UnusableRunError
 from engram.files.disk import is_file, move_aside, read_file, write_atomically
 from engram.files.lock import FolderLock
 from engram.runs.folder import RunFolder, as_json
 from engram.runs.log import end_of
 from engram.runs.run import Run
+from engram.runs.traced import read_trace
 
 
 def extend(folder: RunFolder, run: Run, steps: int, tell: Callable[[str], object] = print) -> Run:
@@ -30,6 +31,7 @@ def extend(folder: RunFolder, run: Run, steps: int, tell: Callable[[str], object
         config = folder.path / "config.json"
         before = read_file(config)
         if folder.finished(run) is not None:
+            _check_trace(folder)
             _write_last_checkpoint(folder, run)
             names = ("result.json", "model.safetensors", "meta.json")  # the result first: without it nothing is done
             told = [path for name in names if is_file(path := folder.path / name)]
@@ -38,6 +40,16 @@ def extend(folder: RunFolder, run: Run, steps: int, tell: Callable[[str], object
             tell(f"what told of its end at {run.steps:,} steps is now in {aside}")
         write_atomically(config, as_json(longer.to_json()).encode())
     return longer
+
+
+def _check_trace(folder: RunFolder) -> None:
+    """Raise an error, before anything is moved, if the run has a trace that cannot be gone on with."""
+    try:
+        read_trace(folder.path)
+    except EngramError as error:
+        raise UnusableRunError(
+            f"{error}; without it the run can go on: delete trace.safetensors and trace-*.safetensors in {folder.path}"
+        ) from error
 
 
 def _write_last_checkpoint(folder: RunFolder, run: Run) -> None:

@@ -34,12 +34,17 @@ def score_of(scores: Sequence[float]) -> float | None:
     return mean_of(scores[-LAST_EVALUATIONS:]) if scores else None
 
 
+def shown_score(score: Any) -> str:
+    """A score or return as text: with two digits after the point below 10, otherwise with one."""
+    return f"{score:.2f}" if abs(score) < 10 else f"{score:.1f}"
+
+
 def is_result(result: Mapping[str, Any]) -> bool:
     """Whether a mapping has what the result of a run has."""
     score, counts = result.get("score"), [result.get(name) for name in ("evaluations", "steps", "episodes")]
     sizes = result.get("memory_size", [])
     plain = isinstance(sizes, list) and all(type(count) is int for count in [*counts, *sizes])
-    return plain and (score is None or (type(score) in (int, float) and abs(score) <= LARGEST))
+    return plain and "score" in result and (score is None or (type(score) in (int, float) and abs(score) <= LARGEST))
 
 
 def check_agreement(run: Run, result: Mapping[str, Any], log: bytes, folder: Path) -> None:

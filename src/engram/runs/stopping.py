@@ -50,6 +50,8 @@ def heed_signals() -> None:
     words = sys.orig_argv
     module = words[words.index("-m") + 1 :][:1] if "-m" in words else []
     script = os.path.basename(sys.argv[0]) if sys.argv else ""  # noqa: PTH119 (pathlib is not imported yet)
+    if "--multiprocessing-fork" in words:  # a worker, which is told to end by its parent
+        return
     if module == ["engram"] or script.partition(".")[0] == "engram":
         for number in SIGNALS:
             if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):

@@ -134,9 +134,10 @@ class Trace:
         if COUNT in now:
             written[:old] |= now[COUNT][:old] > before[COUNT]
         self._writes[action, :size][new] = 0
-        self._writes[action, :size][written] += 1
+        self._writes[action, :size][written & ~met] += 1
         self._written[action, :size][written] = self._agent.steps
         for slot in np.flatnonzero(met).tolist():
+            self._writes[action, slot] += len(visits[int(now["states"][slot])])
             origin = self._origin_of(visits[int(now["states"][slot])], float(now["values"][slot]), bool(new[slot]))
             if origin is not None:
                 self._origin[action, slot] = origin
@@ -156,6 +157,7 @@ class Trace:
 
     def _keep(self) -> None:
         """Write a snapshot; where there are many, remove every second one."""
+        self._note_all()
         step = self._agent.steps
         write_snapshot(self._folder / name_of(step), self._snapshot(self._most_entries()))
         kept = snapshot_paths(self._folder)

@@ -36,6 +36,7 @@ class Starts:
 
     def __init__(self, episodes: int, discount: float) -> None:
         self.observations: list[Any] = [None] * episodes
+        self.allowed: list[Longs | None] = [None] * episodes  # the actions that were possible there; None: all
         self.followed = [0.0] * episodes
         self._discount, self._worth = discount, [1.0] * episodes
 
@@ -76,7 +77,7 @@ class Learning(Predictor, Protocol):
     def config(self) -> Any:
         """Its settings, of which one is the discount."""
 
-    def measure(self, starts: Array, followed: Doubles) -> Metrics:
+    def measure(self, starts: Array, followed: Doubles, masks: Array | None = None) -> Metrics:
         """Metrics of an evaluation whose episodes began so, and their discounted returns."""
 
 
@@ -128,7 +129,7 @@ def _play(
             begin_episode(i)
             observations[i] = checked[i].reset(start)
             if starts is not None:
-                starts.observations[begun] = observations[i]
+                starts.observations[begun], starts.allowed[begun] = observations[i], checked[i].allowed
             dice[i] = np.random.default_rng(start)
             begun += 1
 
@@ -261,7 +262,8 @@ def examine(
     returns, lengths = play_episodes(
         agent, envs, episodes, seed=agent.seed, epsilon=epsilon, max_steps=max_steps, starts=starts
     )
-    metrics = agent.measure(np.stack(starts.observations), np.array(starts.followed))
+    masks = None if all(each is None for each in starts.allowed) else _masks(envs[0], starts.allowed)
+    metrics = agent.measure(np.stack(starts.observations), np.array(starts.followed), masks)
     return Evaluation(step, tuple(returns), tuple(lengths), metrics)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from engram.cli import main
 from engram.lab.pages.run_page import RunReport
+from engram.runs.finished import shown_score
 from tests.faults.power import CADENCE, TINY
 from tests.faults.storage import OTHER, interrupted
 from tests.faults.tally import finish
@@ -35,7 +36,7 @@ def test_the_page_of_one_run(folders: list[Path], tmp_path: Path, capsys: pytest
     assert main(["report", str(folders[0]), "--out", str(tmp_path)]) == 0
     html = (tmp_path / "index.html").read_text()
     score = json.loads((folders[0] / "result.json").read_text())["score"]
-    assert f"<h1>MFEC in CartPole-v1: score {score:.1f}</h1>" in html
+    assert f"<h1>MFEC in CartPole-v1: score {shown_score(score)}</h1>" in html
     assert "MFEC with LRU and 10 entries per action, seed 1, trained for 90 steps" in html
     for told in ("memory/fill", "reads/exact", "data:image/gif;base64,R0lGODlh", "neighbours"):
         assert told in html

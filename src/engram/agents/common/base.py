@@ -206,6 +206,7 @@ class Agent(ABC):
     def begin_episode(self) -> None:
         """Called before the first step of every training episode."""
         self.exploration.begin_episode()
+        self.tally.begin_episode(self.loop.allowed)
 
     def forget_episode(self) -> None:
         """Drop what was remembered of the unfinished episode."""
@@ -231,7 +232,7 @@ class Agent(ABC):
     def batch(self, observations: Any) -> Array:
         """Observations that a user gave as an array as the agent sees them, [B, …], if they can be used."""
         form = self.source.form
-        return as_batch(observations if form.plain else form.read(observations)[0], form.shape, form.dtype)
+        return as_batch(form.read(observations)[0], form.shape, form.dtype)
 
     def example(self) -> Array:
         """The observation of the unfinished game, or zeros, as a batch of one."""
@@ -393,12 +394,16 @@ class Agent(ABC):
         epsilon = self.exploration.random_share(self.steps)
         return rounded(({} if epsilon is None else {"explore/epsilon": epsilon}) | self.tally.take())
 
-    def measure(self, starts: Array, followed: Doubles) -> Metrics:
-        """Metrics of an evaluation whose episodes began with these observations, and their discounted returns."""
-        best = self.q_values(starts).max(1).astype(np.float64)
+    def measure(self, starts: Array, followed: Doubles, masks: Array | None = None) -> Metrics:
+        """Metrics of an evaluation whose episodes began with these observations, and their discounted returns.
+
+        `masks` say which actions were possible there; by default all.
+        """
+        best = possible_values(self.q_values(starts), masks).max(1).astype(np.float64)
         metrics = {"start/value": float(best.mean()), "start/bias": float((best - followed).mean())}
         if type(self).distances is not Agent.distances:
-            nearest = self.distances(starts).min(1).astype(np.float64)
+            apart = self.distances(starts)
+            nearest = (apart if masks is None else np.where(masks, apart, np.inf)).min(1).astype(np.float64)
             metrics["start/distance"] = float(np.sqrt(nearest).mean())
         if self.has_memory:
             metrics |= metrics_of_memory(self.memory)  # type: ignore[attr-defined]
@@ -427,6 +432,11 @@ class Agent(ABC):
 
     def export_policy(self, path: str | Path) -> None:
         """Write what chooses the greedy actions as a NumPy archive, which needs no Engram to be read."""
+        if self.wrapper_states():
+            raise InvalidInputError(
+                "a policy cannot be exported with what the environment's wrappers have learned; save the agent itself, "
+                'or train with encoder="scaled" instead of the wrapper'
+            )
         with self.lock:
             common = spaces_arrays(self.spaces, self.source.first_action, self.seed, self.config.ties)
             write_archive(as_path(path), {**common, **self.policy_arrays()})
@@ -491,7 +501,7 @@ class Agent(ABC):
             raise InvalidInputError(f"the state is not that of a {self.name} agent ({error!r:.300})") from error
 
     def _load_state(self, state: dict[str, Any]) -> None:
-        self.tally.load_state_dict(state.get("tally", {}))
+        self.tally.load_state_dict(state.get("tally", {}), self.spaces.actions)
         for name in ("encoder", "exploration"):
             if part_state(getattr(self, name, None)):
                 load_part(getattr(self, name), deepcopy(state[name]))

@@ -49,9 +49,16 @@ class Recall:
     """
 
     def __init__(
-        self, encoder: Encodes, memory: EpisodicMemory, spaces: Spaces, *, ties: str, glance: Glances | None = None
+        self,
+        encoder: Encodes,
+        memory: EpisodicMemory,
+        spaces: Spaces,
+        *,
+        ties: str,
+        tally: Tally,
+        glance: Glances | None = None,
     ) -> None:
-        self.encoder, self.memory, self.spaces = encoder, memory, spaces
+        self.encoder, self.memory, self.spaces, self._tally = encoder, memory, spaces, tally
         self._glance = glance
         self._glanced: Floats | None = None  # the key whose neighbours have been found
         self._encode = checked(encoder) if isinstance(encoder, Encoder) else encoder
@@ -84,16 +91,17 @@ class Recall:
             waited._replace(keys=self._encode(waited.keys)).write_to(self.memory)
         self.waiting.episodes = []
         if len(self.unfinished):
+            self._tally.start = 0.0 if self._tally.listening else None  # as it was before
             self.unfinished.keys = stacked([self._encode(seen[None])[0] for seen in self.unfinished.keys])
 
-    def finish(self, returns: Floats, tally: Tally, step: int) -> None:
+    def finish(self, returns: Floats, step: int) -> None:
         """End the episode, and write it with its returns, now or when keys have settled; measure it if that is due."""
-        finished, memory = self.unfinished.finish(returns), self.memory
+        finished, memory, tally = self.unfinished.finish(returns), self.memory, self._tally
         if not self.encoder.settled:
             self.waiting.episodes.append(finished)
         elif tally.is_due(step, len(returns)):
             if tally.start is None:  # nothing was written since, so it is what it was then
-                tally.start = float(as_array(memory.read(finished.keys[:1])).max())
+                tally.note_start(as_array(memory.read(finished.keys[:1]))[0])
             tally.found = metrics_of_reads(memory, finished)
             before = memory.written
             finished.write_to(memory)

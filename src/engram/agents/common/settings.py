@@ -22,6 +22,11 @@ def takes(config: Callable[P, Any]) -> Callable[[Constructor[A]], Callable[Conca
 
     def decorate(constructor: Constructor[A]) -> Callable[Concatenate[A, EnvLike, P], None]:
         def construct(self: A, env: EnvLike, *args: P.args, **settings: P.kwargs) -> None:
+            if args:
+                raise TypeError(
+                    f"{type(self).__name__} takes an environment and settings by name, such as capacity=100; got "
+                    f"{', '.join(map(repr, (env, *args)))}"
+                )
             constructor(self, env, self.Config.from_settings(settings))  # type: ignore[attr-defined]
 
         construct.__doc__ = constructor.__doc__

@@ -22,6 +22,7 @@ from engram.lab.pages.run_figures import metrics_figure, returns_figure, run_loo
 from engram.lab.pages.wording import evaluations_in_words, score_in_words
 from engram.lab.run_record import RunRecord
 from engram.pictures.gallery import of_memory
+from engram.runs.finished import shown_score
 from engram.runs.folder import RunFolder
 from engram.runs.traced import read_trace
 
@@ -59,7 +60,9 @@ class RunReport:
             (run,) = self.runs
             score, glance = run.glance.score, run.glance
             done = f"{glance.taken:,} of {glance.steps:,} steps"
-            came = done if glance.state != "finished" else "no score" if score is None else f"score {score:.1f}"
+            came = (
+                done if glance.state != "finished" else "no score" if score is None else f"score {shown_score(score)}"
+            )
             return f"{label_of(glance.config['agent'])} in {glance.config['env']}: {came}"
         agents = dict.fromkeys(label_of(run.glance.config["agent"]) for run in self.runs)
         envs = dict.fromkeys(str(run.glance.config["env"]) for run in self.runs)
@@ -128,7 +131,7 @@ class RunReport:
                 str(run.glance.config["env"]),
                 str(run.glance.settings.get("seed")),
                 f"{run.glance.taken:,}",
-                "–" if run.glance.score is None else f"{run.glance.score:.1f}",
+                "–" if run.glance.score is None else f"{shown_score(run.glance.score)}",
             ]
             for run in ordered
         ]

@@ -16,6 +16,7 @@ from engram.lab.pages.report_folder import write_figure, write_page
 from engram.lab.pages.style import COLOURS
 from engram.lab.search_file import SEARCH_FILE, Trial, best_of, read_trials
 from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
+from engram.runs.finished import shown_score
 
 SHOWN = 15  # of the best trials, before the rest is folded away
 COLUMNS = 3
@@ -49,7 +50,9 @@ class TuneReport:
         """Write the page and its figures; return the page's path."""
         best = best_of(self.trials)
         came = (
-            "" if best is None or best.score is None else f": {best.score:.1f} is the best of {len(self.trials)} trials"
+            ""
+            if best is None or best.score is None
+            else f": {shown_score(best.score)} is the best of {len(self.trials)} trials"
         )
         title = f"Settings of {label_of(self.search['agent'])} in {self.search['env']}{came}"
         return write_page(page.Page(title, self.content()), self.out)
@@ -88,7 +91,10 @@ class TuneReport:
 
     def _table(self, trials: Sequence[Trial]) -> page.Table:
         names = list(self.search["space"])
-        rows = [[f"{each.score:.1f}", *(str(each.settings[name]) for name in names), _spread(each)] for each in trials]
+        rows = [
+            [f"{shown_score(each.score)}", *(str(each.settings[name]) for name in names), _spread(each)]
+            for each in trials
+        ]
         return page.Table(["score", *names, "of each seed"], rows)
 
     def _rest(self, trials: Sequence[Trial]) -> list[page.Block]:
@@ -142,4 +148,4 @@ def _draw_setting(axes: Axes, values: Sequence[Any], scores: Sequence[Any], choi
 
 
 def _spread(trial: Trial) -> str:
-    return ", ".join(f"{score:.1f}" for score in trial.scores)
+    return ", ".join(f"{shown_score(score)}" for score in trial.scores)
