@@ -55,6 +55,7 @@ def test_the_public_names_are_all_there_and_nothing_else_is_shown() -> None:
         engram.MFEK  # noqa: B018
 
 
+@pytest.mark.slow
 def test_a_misspelt_or_mistyped_setting_is_an_error_for_type_checkers(tmp_path: Path) -> None:
     (tmp_path / "right.py").write_text(RIGHT)
     lines = ["from engram import D3QN, MFEC, NEC", *WRONG]

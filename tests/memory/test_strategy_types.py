@@ -90,6 +90,7 @@ def run_mine(folder: Path, source: str) -> tuple[float, list[str]]:
     return numbers[0], compiled
 
 
+@pytest.mark.slow
 def test_kernels_of_a_users_strategy_are_found_on_disk_until_it_is_edited(tmp_path: Path) -> None:
     assert run_mine(tmp_path, MODULE)[0] == 2 + 4 + 8 + 1 + 16
     assert run_mine(tmp_path, MODULE) == (31, [])  # a second process compiles nothing
