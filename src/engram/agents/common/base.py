@@ -460,7 +460,7 @@ class Agent(ABC):
         return agent
 
     def describe(self) -> dict[str, Any]:
-        """What the agent is made from: its environment, that one's spaces, and every setting."""
+        """What the agent is made from: its environment, what that one gives and takes, and every setting."""
         shape, dtype, actions = self.spaces
         described = {
             "env": self.source.name,
@@ -468,8 +468,9 @@ class Agent(ABC):
             "config": self.config.to_json(),
         }
         first = {} if self.source.first_action == 0 else {"first_action": self.source.first_action}
+        form = {} if (told := self.source.form.describe()) is None else {"form": told}
         own = {} if is_ours(type(self).__module__) else {"source": source_digest(type(self))}
-        return described | first | own
+        return described | first | form | own
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that the agent has learned and must remember, as plain data and arrays."""
