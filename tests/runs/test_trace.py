@@ -199,7 +199,7 @@ ODD: dict[str, Any] = {
     "sizes": np.array([0.5, 1.5]),
     "held": np.array([2**62, 2**62]),
     "keys": np.zeros((60, 0), np.float32),
-    "values": np.zeros((60, 1), np.float32),
+    "values": np.full(60, 1e308),
     "states": np.zeros(60, np.float32),
     "counts": np.full(60, np.nan),
     "ages": np.full(60, 10**12),

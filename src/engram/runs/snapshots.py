@@ -8,13 +8,15 @@ import numpy as np
 
 from engram.agents.common.model_file import MALFORMED
 from engram.checks import MOST_STEPS
+from engram.envs.given import NUMBERS
 from engram.errors import ModelFileError
 from engram.files.arrays import read_arrays, write_arrays
 from engram.memory import EpisodicMemory
+from engram.memory.arguments import KEY_LIMIT
 from engram.typing import Array, Doubles, Floats, Longs, States
 
 COUNT = "n"  # what strategies that merge states call the size of a cluster
-KINDS = {"keys": "f", "values": "f", "states": "u", "counts": "iuf", "ages": "i", "games": "i", "steps": "i"}
+DTYPES: dict[str, Any] = {"keys": "f4", "values": "f4", "states": "u8", "ages": "i8", "games": "i8", "steps": "i8"}
 
 
 class Entries(NamedTuple):
@@ -97,10 +99,12 @@ def _facts(arrays: dict[str, Array], step: Any, capacity: Any) -> Iterator[tuple
     yield "sizes are of tables", sizes.shape == held.shape and sizes.ndim == 1 and len(sizes) > 0
     yield "sizes are whole numbers", sizes.dtype == held.dtype == np.int64
     yield "tables hold no more than they can", bool(((held >= 0) & (held <= sizes) & (sizes <= capacity)).all())
-    for name, kinds in KINDS.items():
+    for name in Entries._fields:
         column = arrays[name]
-        yield f"{name} are numbers", column.dtype.kind in kinds and bool(np.isfinite(column).all())
+        yield f"{name} are numbers of their type", column.dtype == DTYPES.get(name, column.dtype)
+        yield f"{name} are finite", column.dtype.kind in NUMBERS and bool(np.isfinite(column).all())
         yield f"{name} are those of all entries", column.shape[:1] == (int(held.sum()),)
         yield f"{name} have their shape", column.ndim == (2 if name == "keys" else 1)
     yield "keys have numbers", arrays["keys"].shape[1] > 0
+    yield "keys are not too large", bool((np.abs(arrays["keys"]) <= KEY_LIMIT).all())
     yield "ages are those of steps", bool(((arrays["ages"] >= 0) & (arrays["ages"] <= step)).all())
