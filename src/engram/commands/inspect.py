@@ -44,7 +44,7 @@ def inspect(words: Sequence[str], console: Console) -> None:
     agent = load_agent(options, "engram inspect")
     memory = pictures.memory_of(agent)
     folder = RunFolder(options.run) if options.run.is_dir() else None
-    traced = None if folder is None else read_trace(folder.path, agent.steps)
+    traced = None if folder is None else read_trace(folder.path, agent)
     if film is not None and traced is None:
         raise InvalidInputError(f"{options.run} has no trace, so there is nothing to film; train it with --trace")
     if not memory.size.any():

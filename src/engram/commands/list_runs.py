@@ -18,7 +18,7 @@ from engram.commands.options import parse
 from engram.commands.screen import Console, Text
 from engram.errors import RunFolderError
 from engram.lab.cell import strategy_name
-from engram.lab.labels import strategy_label
+from engram.lab.labels import size_label, strategy_label
 from engram.lab.search_file import SEARCH_FILE
 from engram.lab.study_folder import StudyFolder
 from engram.runs.finished import shown_score
@@ -120,7 +120,7 @@ def agent_text(run: Glance) -> str:
     """The agent of a run with its memory: `MFEC, DkM, 50`."""
     strategy, capacity = run.settings.get("strategy"), run.settings.get("capacity")
     memory = [strategy_label(strategy_name(strategy))] if isinstance(strategy, dict) else []
-    return ", ".join([label_of(run.config["agent"]), *memory, *([] if capacity is None else [f"{capacity:,}"])])
+    return ", ".join([label_of(run.config["agent"]), *memory, *([] if capacity is None else [size_label(capacity)])])
 
 
 def _plain(run: Glance) -> dict[str, Any]:

@@ -198,7 +198,12 @@ def carry_out(run: Run, folder: RunFolder, options: Watching, console: Console) 
             with CompileNotice(new_console(stderr=True).print, memory=getattr(agent, "memory", None)):
                 result = record(logs, tell=console.print)
     assert result is not None  # none of these callbacks ends a run
-    if logs:
+    if finished and "wandb" in options.log:
+        console.print(
+            "Weights & Biases was told nothing: it hears of steps as they are taken, and this run has taken all of "
+            "them; --log csv and --log tensorboard are made from the run's own log"
+        )
+    if set(options.log) - ({"wandb"} if finished else set()):
         console.print(f"logs for other programs are in {folder.path / LOGS}")
     if finished:
         more = folder.command("engram train --resume", run.foreign())

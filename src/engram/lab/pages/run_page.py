@@ -15,7 +15,7 @@ from engram.agents.common.load import load
 from engram.errors import EngramError
 from engram.files.disk import read_file
 from engram.lab.cell import strategy_name
-from engram.lab.labels import strategy_label
+from engram.lab.labels import size_label, strategy_label
 from engram.lab.pages import page
 from engram.lab.pages.report_folder import write_figure, write_page
 from engram.lab.pages.run_figures import metrics_figure, returns_figure, run_looks
@@ -181,7 +181,7 @@ class RunReport:
         if foreign := folder.foreign():
             return [page.Commands({"pictures of its memory": folder.command("engram inspect", foreign)})]
         agent = load(run.path)
-        drawn = of_memory(agent, traced=read_trace(run.path, agent.steps))
+        drawn = of_memory(agent, traced=read_trace(run.path, agent))
         prefix = "" if len(self.runs) == 1 else f"{self.runs.index(run)}-"
         return [
             write_figure(each.figure, self.out, f"{prefix}{each.name}", f"{each.title}. {each.caption}")
@@ -210,7 +210,7 @@ def described(run: RunRecord) -> str:
     settings = run.glance.settings
     strategy, capacity = settings.get("strategy"), settings.get("capacity")
     kept = f" with {strategy_label(strategy_name(strategy))}" if isinstance(strategy, dict) else ""
-    size = "" if capacity is None else f"{' and' if kept else ' with'} {capacity:,} entries per action"
+    size = "" if capacity is None else f"{' and' if kept else ' with'} {size_label(capacity)} entries per action"
     return f"{label_of(run.glance.config['agent'])}{kept}{size}"
 
 
