@@ -14,11 +14,12 @@ from tests.faults.tally import finish
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with three runs."""
+    """A folder with a finished run, d, and three that are not, whose pages have no pictures of a memory."""
     folder = tmp_path_factory.mktemp("runs")
-    finish(TINY, folder / "a", CADENCE)
-    for name in ("b", "c"):
-        shutil.copytree(folder / "a", folder / name)
+    finish(TINY, folder / "d", CADENCE)
+    for name in "abc":
+        shutil.copytree(folder / "d", folder / name)
+        (folder / name / "result.json").unlink()
     return folder
 
 
@@ -53,7 +54,7 @@ def test_a_page_does_not_replace_what_is_none(runs: Path, capsys: pytest.Capture
     for words in (
         ["report", str(runs / "a"), "--out", str(runs / "notes")],
         ["report", str(runs / "study"), "--out", str(runs / "notes")],
-        ["inspect", str(runs / "a"), "--out", str(runs / "notes")],
+        ["inspect", str(runs / "d"), "--out", str(runs / "notes")],
     ):
         assert main(words) == 2
         assert f"{runs / 'notes' / 'README.md'} is there already" in capsys.readouterr().err
@@ -62,7 +63,7 @@ def test_a_page_does_not_replace_what_is_none(runs: Path, capsys: pytest.Capture
 
 
 def test_a_model_or_an_archive_that_is_there_is_kept(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run, archive = str(runs / "a"), runs / "memory.npz"
+    run, archive = str(runs / "d"), runs / "memory.npz"
     model = runs / "b" / "model.safetensors"
     before = model.read_bytes()
     assert main(["export", run, str(archive)]) == 0

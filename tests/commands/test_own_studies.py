@@ -91,7 +91,10 @@ def test_a_file_that_was_changed_is_told_of_and_versions_are_not_mixed(capsys: p
     Path("mine.toml").write_text(small.replace("steps = 120", "steps = 180").replace("[5, 10]", "[5]"))
     assert main(["study", "mine.toml", "--jobs", "1"]) == 0
     told = capsys.readouterr().out
-    assert "also holds 4 runs that are not of the study as it is now, as mine.toml was changed since:" in told
+    assert (
+        "also holds runs that are not of the study as it is now (4), as mine.toml or its options were changed since:"
+        in told
+    )
     assert "the report leaves them out, as their cells have other runs now" in told
     assert "the report shows them too" in told
     assert "another name or another folder (--out)" in told
@@ -100,19 +103,17 @@ def test_a_file_that_was_changed_is_told_of_and_versions_are_not_mixed(capsys: p
 
     assert main(["report", "runs/mine"]) == 0
     page = Path("runs/mine/README.md").read_text()
-    assert "4 runs in the folder are not of the study as it was last started" in page
-    assert "2 of them are left out" in page
-    assert "2 of them are shown below" in page
-    rows = [line for line in page.splitlines() if line.startswith("| 5 |")]
+    assert "Some runs in the folder (4) are not of the study as it was last started" in page
+    assert "Left out, as their cells have other runs now: 2." in page
+    assert "Shown below all the same: 2." in page
     new = next(run_id for run_id, place in marked.items() if place["steps"] == 180)
     (line,) = [line for line in Path("runs/mine/scores.csv").read_text().splitlines() if ",5," in line]
-    assert rows
     assert new in line
     assert not any(run_id in line for run_id in first)
 
     Path("mine.toml").write_text(small)  # as it was: the first runs are the study's again
     assert main(["study", "mine.toml", "--jobs", "1"]) == 0
-    assert "also holds 1 runs" in capsys.readouterr().out
+    assert "not of the study as it is now (1)" in capsys.readouterr().out
     assert [run_id for run_id, place in declared("runs/mine").items() if place.get("earlier")] == [new]
 
 

@@ -1,10 +1,7 @@
 """Numbers that commands print are whole on every screen and in a pipe."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from io import StringIO
 from pathlib import Path
 
@@ -112,22 +109,19 @@ def test_a_pipe_has_lines_of_any_length_and_columns_set_them(monkeypatch: pytest
 
 
 @pytest.mark.parametrize("columns", ["60", "80"])
-def test_lines_of_train_eval_and_tune_are_printed_whole(columns: str, tmp_path: Path) -> None:
+def test_lines_of_train_eval_and_tune_are_printed_whole(
+    columns: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """They are longer than the screen, and it is the terminal that breaks them: nothing is left out."""
-    environment = {**os.environ, "COLUMNS": columns, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.chdir(tmp_path)
     short = ["--steps", "120", "--evaluation-interval-steps", "60", "--evaluation-episodes", "2"]
 
     def said(*words: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "engram", *words],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert "…" not in done.stdout + done.stderr
-        return done.stdout
+        assert main(list(words)) == 0
+        out, err = capsys.readouterr()
+        assert "…" not in out + err
+        return out
 
     assert re.search(
         r": score [\d.]+, the mean of the last evaluations\n", said("train", "mfec", *short, "--out", "run")

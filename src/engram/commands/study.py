@@ -111,11 +111,9 @@ def whole_study(study: Study, options: Options) -> Iterator[Run]:
 def earlier_in_words(earlier: Earlier, study: str, out: Path) -> Iterator[str]:
     """What to tell of runs in a study's folder that are not the study's any more."""
     if earlier.replaced or earlier.kept:
-        why = f"{study} was changed" if study.endswith(SUFFIXES) else "it was started with other options"
-        yield (
-            f"{out} also holds {len(earlier.replaced) + len(earlier.kept):,} runs that are not of the study as it is "
-            f"now, as {why} since:"
-        )
+        count = len(earlier.replaced) + len(earlier.kept)
+        whose = f"{study} or its options" if study.endswith(SUFFIXES) else "its options"
+        yield f"{out} also holds runs that are not of the study as it is now ({count:,}), as {whose} were changed since:"
         if earlier.replaced:
             yield f"  {_some(earlier.replaced)}: the report leaves them out, as their cells have other runs now"
         if earlier.kept:

@@ -169,11 +169,11 @@ class StudyReport:
         if not replaced and not kept:
             return []
         texts = [
-            f"{len(replaced) + len(kept)} runs in the folder are not of the study as it was last started: its file was "
-            "changed, or its options were others. To keep versions apart, give the study another name, or another "
-            "folder with --out.",
-            *([f"{len(replaced)} of them are left out, as their cells have other runs now."] if replaced else []),
-            *([f"{len(kept)} of them are shown below all the same."] if kept else []),
+            f"Some runs in the folder ({len(replaced) + len(kept)}) are not of the study as it was last started: its "
+            "file was changed, or its options were others. To keep versions apart, give the study another name, or "
+            "another folder with --out.",
+            *([f"Left out, as their cells have other runs now: {len(replaced)}."] if replaced else []),
+            *([f"Shown below all the same: {len(kept)}."] if kept else []),
         ]
         listed = {"Which runs are left out": replaced, "Which runs of earlier are shown": kept}
         folded = [page.Folded(title, [page.Names(names)]) for title, names in listed.items() if names]
