@@ -92,7 +92,7 @@ def test_help_of_train_lists_the_agents_and_the_options_of_all(
         assert f"\n  {line}" in told
     for option in ("--env NAME", "--steps N", "--out PATH", "--discount X", "--evaluation-episodes N"):
         assert f"\n  {option}" in told
-    assert "--capacity" not in told  # D3QN has none
+    assert "\n  --capacity" not in told  # D3QN has none
     assert "engram train mfec --help" in " ".join(told.split())
     assert "engram train --resume --help" in " ".join(told.split())
     assert "[depends on the agent]" in told  # steps
