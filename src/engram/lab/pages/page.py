@@ -9,6 +9,7 @@ from typing import Protocol
 
 from engram.pictures.colours import INK
 
+ABOUT = "engram:about"  # name of the line in which a page says what it is about
 CSS = """
 :root { color-scheme: light dark; --ink: #1f2328; --soft: #59636e; --line: #d1d9e0; --paper: #fff; --tint: #f3f5f7; }
 @media (prefers-color-scheme: dark) {
@@ -260,15 +261,17 @@ class Page:
 
     title: str
     blocks: Sequence[Block] = field(default_factory=tuple)
+    about: str = ""  # by which the page is known when it is to be written again
 
     def html(self) -> str:
         """The whole file."""
+        about = f'\n<meta name="{ABOUT}" content="{escape(self.about)}">' if self.about else ""
         blocks = "\n".join(block.html() for block in self.blocks)
         return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="viewport" content="width=device-width, initial-scale=1">{about}
 <link rel="icon" href="data:,">
 <title>{escape(self.title)}</title>
 <style>{CSS}</style>
