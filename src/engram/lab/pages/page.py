@@ -50,7 +50,7 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.3rem 1.2rem; 
 dt { color: var(--soft); }
 dd { margin: 0; min-width: 0; overflow-wrap: anywhere; grid-column: 2; }
 code { font: 0.9em ui-monospace, monospace; }
-code span { white-space: nowrap; }
+code span { display: inline-block; max-width: 100%; overflow-wrap: anywhere; }
 details { margin: 0.8rem 0; }
 summary { cursor: pointer; color: var(--soft); }
 @media (min-width: 68rem) {  /* a wide table may go beyond the text, to the window's edge */
