@@ -1,7 +1,8 @@
 """The paper's appendix: which points of a stream do the strategies keep?
 
 First come the points of a grid, in random order, then as many from a skew normal distribution: random exploration,
-then convergence. LRU, kM and DkM see them one by one; k-means, the reference, sees all at once and in no order.
+then convergence. LRU, kM and DkM see them one by one, and so does `fading`, which is ours; k-means, the reference, sees
+all at once and in no order.
 How far what is kept is from the data is the energy distance between the two sets of points,
 
     E = 2 E|X − Y| − E|X − X'| − E|Y − Y'|,
@@ -18,7 +19,7 @@ nearest is gone after some N writes. Therefore streams of other lengths are meas
 import json
 import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
@@ -29,8 +30,8 @@ import numpy as np
 from engram import checks
 from engram.errors import InvalidInputError, MissingExtraError, RunFolderError
 from engram.files.disk import write_atomically
-from engram.hashing import states_of
 from engram.memory.memory import EpisodicMemory
+from engram.paper.stream.costs import Cost, Timing, measure_costs
 from engram.typing import Array, Doubles, Floats
 
 try:
@@ -41,8 +42,10 @@ except ModuleNotFoundError as error:
     raise MissingExtraError('the study "stream" needs scikit-learn: pip install "engram-rl[report]"') from error
 
 BATCH = "batch"  # k-means on the whole data, as opposed to the strategy "kmeans", which is online
-METHODS = ("lru", "kmeans", "dkm", BATCH)
-FRACTIONS = (0.25, 0.5, 0.75)  # of the stream, after which DkM is measured besides its end
+ONLINE = ("lru", "kmeans", "dkm", "fading")  # strategies, which see one point after the other
+METHODS = (*ONLINE, BATCH)
+FRACTIONS = (0.25, 0.5, 0.75)  # of the stream, after which these are measured besides its end
+LATER = (0.5, 0.6, 0.75)  # of the longest stream: at its change of distribution, soon after, and long after
 SEEDS = range(20)
 SHOWN = 2_000  # points of the stream that are written down, at most
 BLOCK = 500  # rows of distances held at a time
@@ -73,9 +76,7 @@ class Stream:
     correlation: float = -0.5  # off the diagonal of Ω̄
     shape: tuple[float, float] = (6.0, -3.0)  # α; 0 would be the normal distribution
     lengths: tuple[int, ...] = (2, 3, 4, 6, 8, 12, 20)  # of the other streams, in capacities
-    cost_capacities: tuple[int, ...] = (1_000, 10_000)  # N at which times are taken
-    cost_writes: int = 30_000  # to the full table, for each of them
-    repetitions: int = 11  # of every time taken
+    timing: Timing = field(default_factory=Timing)  # of what it costs
 
     def __post_init__(self) -> None:
         if checks.at_least("points", self.points, 2) % 2:
@@ -118,16 +119,6 @@ class Distance(NamedTuple):
     to_all: float
 
 
-class Cost(NamedTuple):
-    """Microseconds per point: of looking up the nearest entry alone, and of whole writes to a full table."""
-
-    capacity: int
-    repetition: int
-    lookup_us: float
-    kmeans_us: float
-    dkm_us: float
-
-
 def mean_distance(x: Array, y: Array) -> float:
     """E|X − Y| over all pairs of [n, d] and [m, d]."""
     total = sum(float(cdist(x[i : i + BLOCK], y).sum()) for i in range(0, len(x), BLOCK))
@@ -151,15 +142,16 @@ def stored(method: str, points: Floats, *, capacity: int, seed: int = 0) -> Floa
 
 
 def snapshots(stream: Stream, seed: int, fractions: Sequence[float]) -> Iterator[tuple[str, float, Floats]]:
-    """What DkM keeps after fractions of the stream, and then every method after all of it."""
+    """What each strategy keeps after fractions of the stream, and then every method after all of it."""
     points = stream.make(seed).all
-    for method, fraction in [*(("dkm", part) for part in fractions), *((method, 1.0) for method in METHODS)]:
+    times = [(method, part) for method in ONLINE for part in fractions]
+    for method, fraction in [*times, *((method, 1.0) for method in METHODS)]:
         seen = points[: round(fraction * len(points))]
         yield method, fraction, stored(method, seen, capacity=stream.capacity, seed=seed)
 
 
 def measure(stream: Stream, seeds: Sequence[int], *, fractions: Sequence[float] = FRACTIONS) -> list[Distance]:
-    """Distances of all methods after the whole stream, and of DkM after fractions of it."""
+    """Distances of all methods after the whole stream, and of the strategies after fractions of it."""
     rows = []
     for seed in seeds:
         data = stream.make(seed)
@@ -170,39 +162,23 @@ def measure(stream: Stream, seeds: Sequence[int], *, fractions: Sequence[float] 
     return rows
 
 
+def longest(stream: Stream) -> Stream:
+    """The longest of the other streams; the stream itself if there are none."""
+    return replace(stream, points=max(other_lengths(stream), default=stream.points))
+
+
+def other_lengths(stream: Stream) -> list[int]:
+    """The numbers of points of the other streams."""
+    return [2 * round(length * stream.capacity / 2) for length in stream.lengths]
+
+
 def measure_lengths(stream: Stream, seeds: Sequence[int]) -> list[Distance]:
-    """Distances of all methods after streams of other lengths."""
-    sizes = [2 * round(length * stream.capacity / 2) for length in stream.lengths]
-    return [row for points in sizes for row in measure(replace(stream, points=points), seeds, fractions=())]
-
-
-def cost(stream: Stream, seed: int) -> list[Cost]:
-    """Times on one stream at every capacity: lookup, kM, DkM, and again; one round before them is not counted.
-
-    What DkM needs on top of kM is O(N) in the paper, which lowers every count, and O(log N) here (see `dkm.py`).
-    """
+    """Distances of all methods after streams of other lengths, and of the strategies after parts of the longest."""
     rows = []
-    for capacity in stream.cost_capacities:
-        points = replace(stream, points=capacity + stream.cost_writes, capacity=capacity).make(seed).all
-        filling, rest = points[:capacity], points[capacity:]
-        for repetition in range(-1, stream.repetitions):
-            row = Cost(capacity, repetition, *(_time(job, filling, rest) for job in ("lookup", "kmeans", "dkm")))
-            rows += [row] * (repetition >= 0)
+    for points in other_lengths(stream):
+        fractions = LATER if points == longest(stream).points else ()
+        rows += measure(replace(stream, points=points), seeds, fractions=fractions)
     return rows
-
-
-def _time(job: str, filling: Floats, rest: Floats) -> float:
-    """Microseconds per point of the rest, at a memory that the filling has filled."""
-    strategy = "kmeans" if job == "lookup" else job
-    memory = EpisodicMemory(actions=1, key_size=2, capacity=len(filling), strategy=strategy, neighbours=1)
-    memory.write(0, filling, np.zeros(len(filling), np.float32))
-    values, states = np.zeros(len(rest), np.float32), states_of(rest)
-    start = perf_counter()
-    if job == "lookup":
-        memory.read(rest)
-    else:
-        memory.write(0, rest, values, states=states)
-    return (perf_counter() - start) / len(rest) * 1e6
 
 
 def run_stream(out: Path, *, stream: Stream | None = None, seeds: Sequence[int] = SEEDS) -> None:
@@ -216,8 +192,8 @@ def run_stream(out: Path, *, stream: Stream | None = None, seeds: Sequence[int] 
     tables: dict[str, Callable[[], bytes]] = {
         "distances.csv": lambda: _csv(Distance._fields, measure(stream, seeds)),
         "lengths.csv": lambda: _csv(Distance._fields, measure_lengths(stream, seeds)),
-        "points.csv": lambda: _csv(("method", "fraction", "x", "y"), _points(stream, seeds[0])),
-        "costs.csv": lambda: _csv(Cost._fields, cost(stream, seeds[0])),
+        "points.csv": lambda: _csv(("points", "method", "fraction", "x", "y"), _points(stream, seeds[0])),
+        "costs.csv": lambda: _csv(Cost._fields, measure_costs(stream.timing, seeds[0])),
     }
     _claim(out, {"study": "stream", "parameters": asdict(stream), "seeds": [int(seed) for seed in seeds]})
     missing = [name for name in tables if not (out / name).exists()]
@@ -241,11 +217,17 @@ def _claim(out: Path, study: dict[str, Any]) -> None:
     write_atomically(path, _json(study))
 
 
-def _points(stream: Stream, seed: int) -> Iterator[tuple[str, float, float, float]]:
-    points = stream.make(seed).all
-    shown = points[np.linspace(0, len(points) - 1, min(len(points), SHOWN)).astype(int)]
-    for method, fraction, kept in [("data", 1.0, shown), *snapshots(stream, seed, FRACTIONS)]:
-        yield from ((method, fraction, float(x), float(y)) for x, y in kept)
+def _points(stream: Stream, seed: int) -> Iterator[tuple[int, str, float, float, float]]:
+    """What is drawn: the stream itself, what is kept of it over time, and what is kept of the longest over time."""
+    data = stream.make(seed).all
+    shown = data[np.linspace(0, len(data) - 1, min(len(data), SHOWN)).astype(int)]
+    drawn = [(stream.points, "data", 1.0, shown)]
+    drawn += [(stream.points, *kept) for kept in snapshots(stream, seed, FRACTIONS)]
+    long = longest(stream)
+    if long.points != stream.points:
+        drawn += [(long.points, *kept) for kept in snapshots(long, seed, LATER)]
+    for points, method, fraction, some in drawn:
+        yield from ((points, method, fraction, float(x), float(y)) for x, y in some)
 
 
 def _json(content: dict[str, Any]) -> bytes:
