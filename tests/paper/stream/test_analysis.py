@@ -16,7 +16,7 @@ from tests.lab.pages.test_study_page import Reader
 def streamed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("stream")
     timing = Timing(capacities=(20,), dimensions=(2, 3), neighbours=4, rounds=2, numbers=100)
-    tiny = Stream(points=80, capacity=10, lengths=(2, 6), timing=timing)
+    tiny = Stream(points=80, capacity=10, lengths=(2, 6), watched=22, timing=timing)
     run_stream(folder, stream=tiny, seeds=[5, 6, 7])
     return folder
 
@@ -26,12 +26,12 @@ def test_the_report_on_the_stream(streamed: Path, tmp_path: Path) -> None:
     html = path.read_text()
     reader = Reader(html)
     assert all(link.startswith(("#", "data:")) for link in reader.links)
-    assert html.count("<svg") == 4
+    assert html.count("<svg") == 3
     assert {each.name for each in (tmp_path / "figures").iterdir()} == {
-        f"{name}.{kind}" for name in ("densities", "evolution-60", "evolution-80", "lengths") for kind in ("svg", "png")
+        f"{name}.{kind}" for name in ("densities", "evolution", "lengths") for kind in ("svg", "png")
     }
     assert "kM, Fading, DkM and LRU see them one by one" in html
-    assert "a stream of 60 points, 6 times as many as are kept; its distribution changes after 30." in html
+    assert "a stream of 220 points, 22 times as many as are kept: after half of it" in html
     assert [row[0] for row in reader.tables[""][1:]] == ["14", "17"]
     distances = reader.tables["Energy distance, mean ± standard deviation over 3 seeds"]
     assert [row[:2] for row in distances[1:]] == [

@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 from engram.errors import InvalidInputError
 from engram.paper.stream.costs import Timing
 from engram.paper.stream.density import Snapshot, densities, evolution, read_snapshots
-from engram.paper.stream.experiment import Stream, energy_distance, longest, run_stream, stored
+from engram.paper.stream.experiment import Stream, energy_distance, run_stream, stored, watched
 from engram.pictures.canvas import save
 
 TIMING = Timing(capacities=(20,), dimensions=(2,), rounds=1, numbers=100)
-SMALL = Stream(points=80, capacity=10, lengths=(2, 12), timing=TIMING)
+SMALL = Stream(points=80, capacity=10, lengths=(), watched=40, timing=TIMING)
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +40,12 @@ def of_length(snapshots: list[Snapshot], length: int) -> list[Snapshot]:
 
 def test_snapshots_are_those_of_the_first_seed_with_their_distances(folder: Path) -> None:
     found = {(each.length, each.method, each.fraction): each for each in read_snapshots(folder)}
-    assert len(found) == (1 + 4 * 4 + 1) + (4 * 4 + 1), "the stream, and the longest; shorter ones are not drawn"
+    assert len(found) == (1 + 5) + 4 * 4, "the stream and what is kept of it, and four strategies at four times"
     data = SMALL.make(5).all
     np.testing.assert_allclose(found[80, "data", 1.0].points, data, rtol=1e-6)
     assert found[80, "data", 1.0].to_all is None
-    long = longest(SMALL).make(5).all
-    for length, method, part, stream in ((80, "dkm", 0.5, data), (120, "fading", 0.6, long)):
+    long = watched(SMALL)[0].make(5).all
+    for length, method, part, stream in ((80, "dkm", 1.0, data), (400, "fading", 0.525, long)):
         kept = stored(method, stream[: round(part * length)], capacity=10)
         snapshot = found[length, method, part]
         np.testing.assert_allclose(snapshot.points, kept, rtol=1e-6)
@@ -53,13 +53,12 @@ def test_snapshots_are_those_of_the_first_seed_with_their_distances(folder: Path
 
 
 def test_figures_name_every_panel_and_its_distance(folder: Path) -> None:
-    for length, times in ((80, (0.25, 0.5, 0.75, 1.0)), (120, (0.5, 0.6, 0.75, 1.0))):
-        snapshots = of_length(read_snapshots(folder), length)
-        distances = {(some.method, some.fraction): f"E = {some.to_all:.4f}" for some in snapshots if some.to_all}
-        names = {"kmeans": "kM", "fading": "Fading", "dkm": "DkM", "lru": "LRU"}
-        figure = evolution(snapshots[::-1])
-        assert headings(figure) == [f"{round(part * length)} points" for part in times] + list(names.values())
-        assert texts(figure) == [distances[method, part] for method in names for part in times]
+    snapshots, names = of_length(read_snapshots(folder), 400), {"kmeans": "kM", "fading": "Fading", "dkm": "DkM"}
+    names["lru"] = "LRU"
+    all_distances = {(some.method, some.fraction): f"E = {some.to_all:.4f}" for some in snapshots if some.to_all}
+    figure = evolution(snapshots[::-1])
+    assert headings(figure) == ["200 points", "210 points", "300 points", "400 points", *names.values()]
+    assert texts(figure) == [all_distances[method, part] for method in names for part in (0.5, 0.525, 0.75, 1.0)]
     snapshots = of_length(read_snapshots(folder), 80)
     distances = {some.method: f"E = {some.to_all:.4f}" for some in snapshots if some.to_all and some.fraction == 1}
     figure = densities(snapshots[::-1])
@@ -68,8 +67,8 @@ def test_figures_name_every_panel_and_its_distance(folder: Path) -> None:
 
 
 def test_panels_share_window_and_colours_and_show_every_point(folder: Path) -> None:
-    snapshots = of_length(read_snapshots(folder), 80)
-    for figure in (densities(snapshots), evolution(snapshots)):
+    for length, draw in ((80, densities), (400, evolution)):
+        figure = draw(of_length(read_snapshots(folder), length))
         panels = figure.axes[:-1]
         assert len({(axes.get_xlim(), axes.get_ylim()) for axes in panels}) == 1
         assert len({axes.images[0].get_clim() for axes in panels}) == 1
@@ -95,8 +94,8 @@ def test_a_density_is_high_where_the_points_are() -> None:
 
 
 def test_figures_are_saved_the_same_every_time(folder: Path, tmp_path: Path) -> None:
-    snapshots = of_length(read_snapshots(folder), 80)
-    for draw in (densities, evolution):
+    for length, draw in ((80, densities), (400, evolution)):
+        snapshots = of_length(read_snapshots(folder), length)
         saved = [save(draw(snapshots), tmp_path / f"{draw.__name__}-{i}") for i in range(2)]
         for one, same in zip(*saved, strict=True):
             assert one.stat().st_size > 5_000

@@ -19,6 +19,7 @@ from engram.paper.stream.experiment import (
     energy_distance,
     measure,
     measure_lengths,
+    measure_times,
     run_stream,
     stored,
 )
@@ -26,8 +27,8 @@ from engram.typing import Doubles, Floats
 from tests.memory.oracle import Table
 
 TIMING = Timing(capacities=(20, 30), dimensions=(2, 5), neighbours=3, rounds=2, numbers=100)
-SMALL = Stream(points=80, capacity=10, lengths=(2, 6), timing=TIMING)
-FILES = ("study.json", "distances.csv", "lengths.csv", "points.csv", "costs.csv", "meta.json")
+SMALL = Stream(points=80, capacity=10, lengths=(2, 6), watched=22, timing=TIMING)
+FILES = ("study.json", "distances.csv", "lengths.csv", "times.csv", "points.csv", "costs.csv", "meta.json")
 
 
 def samples(dims: int) -> st.SearchStrategy[Doubles]:
@@ -84,7 +85,8 @@ def test_the_first_half_is_the_grid_and_in_random_order() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"points": 81}, {"points": 0}, {"capacity": 0}, {"capacity": 81}, {"correlation": 1.0}]
+    "wrong",
+    [{"points": 81}, {"points": 0}, {"capacity": 0}, {"capacity": 81}, {"correlation": 1.0}, {"watched": 21}],
 )
 def test_what_cannot_be_a_stream_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError, match=next(iter(wrong))):
@@ -128,12 +130,20 @@ def test_the_paper_s_picture() -> None:
 
 def test_a_long_stream_leaves_dkm_as_near_to_the_first_half_as_lru_is() -> None:
     stream = Stream(capacity=50, points=200, lengths=(4, 30))
-    measured = measure_lengths(stream, [0])
-    rows = {(row.points, row.method): row.to_first for row in measured if row.fraction == 1}
+    rows = {(row.points, row.method): row.to_first for row in measure_lengths(stream, [0])}
     assert rows[200, "dkm"] < 0.8 * rows[200, "lru"]
     assert rows[1500, "dkm"] > 0.9 * rows[1500, "lru"]
     assert len(rows) == 10
-    assert {(row.points, row.fraction) for row in measured if row.fraction < 1} == {(1500, f) for f in (0.5, 0.6, 0.75)}
+
+
+def test_fading_holds_the_first_half_long_after_dkm_has_let_it_go_and_lets_it_go_in_the_end() -> None:
+    rows = {(row.method, row.fraction): row for row in measure_times(Stream(capacity=20, points=80, watched=100), 0)}
+    online, times = ("lru", "kmeans", "dkm", "fading"), (0.5, 0.51, 0.6, 1.0)
+    assert set(rows) == {(method, part) for method in online for part in times}
+    assert rows["fading", 0.6].to_first < rows["fading", 0.6].to_second
+    assert rows["dkm", 0.6].to_second < rows["dkm", 0.6].to_first
+    assert rows["fading", 1.0].to_second < rows["kmeans", 1.0].to_second
+    assert rows["fading", 1.0].to_second < rows["fading", 0.6].to_second
 
 
 def test_costs_are_times_of_every_round_at_every_table() -> None:
@@ -154,7 +164,7 @@ def test_run_stream_writes_its_files_once_and_the_same_every_time(tmp_path: Path
         run_stream(folder, stream=SMALL, seeds=[3, 4])
     before = contents(one)
     assert set(before) == set(FILES)
-    for name in ("study.json", "distances.csv", "lengths.csv", "points.csv"):
+    for name in ("study.json", "distances.csv", "lengths.csv", "times.csv", "points.csv"):
         assert before[name][1] == (other / name).read_bytes()
     run_stream(one, stream=SMALL, seeds=[3, 4])
     assert contents(one) == before

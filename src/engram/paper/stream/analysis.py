@@ -24,7 +24,7 @@ from engram.paper.stream.density import CAPTION, NAMES, ONLINE, ORDER, Snapshot,
 from engram.pictures.canvas import STYLE, Figure, mpl
 from engram.typing import Array
 
-FILES = ("study.json", "meta.json", "distances.csv", "lengths.csv", "points.csv", "costs.csv")
+FILES = ("study.json", "meta.json", "distances.csv", "lengths.csv", "times.csv", "points.csv", "costs.csv")
 
 
 @dataclass(frozen=True)
@@ -75,13 +75,13 @@ class StreamReport:
                     self._drawing(
                         densities(by_length[points]), "densities", f"After the whole stream; one seed. {CAPTION}"
                     ),
-                    *(self._evolution(some, capacity) for _, some in sorted(by_length.items())),
                     _distances(distances, f"Energy distance, mean ± standard deviation over {seeds} seeds"),
                 ],
             ),
             page.Section(
                 "The length of the stream decides",
                 [
+                    self._evolution(by_length[max(by_length)], capacity),
                     page.Text(
                         "A write to a full table adds 1 to one count and takes 1/N from each of N, so DkM's counts "
                         "stay around 1, and an entry that is never the nearest is gone after some N writes. Soon after "
@@ -109,9 +109,9 @@ class StreamReport:
         length = snapshots[0].length
         return self._drawing(
             evolution(snapshots),
-            f"evolution-{length}",
+            "evolution",
             f"What is kept over time of a stream of {length:,} points, {length / capacity:g} times as many as are "
-            f"kept; its distribution changes after {length // 2:,}. One seed. {CAPTION}",
+            f"kept: after half of it, where its distribution changes, and later. One seed. {CAPTION}",
         )
 
     def _made(self, study: dict[str, object]) -> page.Facts:

@@ -49,7 +49,7 @@ def read_snapshots(folder: Path) -> list[Snapshot]:
     for row in _rows(folder / "points.csv"):
         points.setdefault(_key(row), []).append((float(row["x"]), float(row["y"])))
     distances: dict[tuple[str, float, int], float] = {}
-    for row in (*_rows(folder / "distances.csv"), *_rows(folder / "lengths.csv")):
+    for row in (*_rows(folder / "distances.csv"), *_rows(folder / "times.csv")):
         distances.setdefault(_key(row), float(row["to_all"]))
     return [Snapshot(key[0], key[1], np.array(some), key[2], distances.get(key)) for key, some in points.items()]
 

@@ -13,7 +13,8 @@ entry counts as one point, whatever its n, as the paper plots centres without we
 
 The paper gives no sizes, and one decides what DkM does: the length of the stream in capacities N. A write to a full
 table adds 1 to one count and takes 1/N from each of N, so counts stay around 1, and an entry that is never the
-nearest is gone after some N writes. Therefore streams of other lengths are measured too.
+nearest is gone after some N writes. Therefore streams of other lengths are measured too, and a long one is looked at
+over time: so long that `fading` forgets too, whose entries last some thirty times as long.
 """
 
 import json
@@ -45,7 +46,7 @@ BATCH = "batch"  # k-means on the whole data, as opposed to the strategy "kmeans
 ONLINE = ("lru", "kmeans", "dkm", "fading")  # strategies, which see one point after the other
 METHODS = (*ONLINE, BATCH)
 FRACTIONS = (0.25, 0.5, 0.75)  # of the stream, after which these are measured besides its end
-LATER = (0.5, 0.6, 0.75)  # of the longest stream: at its change of distribution, soon after, and long after
+LATER = (0, 1, 10)  # capacities after the change of the watched stream at which it is shown, besides its end
 SEEDS = range(20)
 SHOWN = 2_000  # points of the stream that are written down, at most
 BLOCK = 500  # rows of distances held at a time
@@ -76,6 +77,7 @@ class Stream:
     correlation: float = -0.5  # off the diagonal of Ω̄
     shape: tuple[float, float] = (6.0, -3.0)  # α; 0 would be the normal distribution
     lengths: tuple[int, ...] = (2, 3, 4, 6, 8, 12, 20)  # of the other streams, in capacities
+    watched: int = 80  # length of the stream that is shown over time, in capacities
     timing: Timing = field(default_factory=Timing)  # of what it costs
 
     def __post_init__(self) -> None:
@@ -84,6 +86,7 @@ class Stream:
         if not 1 <= self.capacity <= self.points:
             raise InvalidInputError(f"capacity must be from 1 to points = {self.points}, got {self.capacity}")
         checks.within("correlation", self.correlation, -0.999, 0.999)
+        checks.at_least("watched", self.watched, 2 * max(LATER) + 2)
 
     def make(self, seed: int) -> Data:
         """The stream of a seed."""
@@ -141,48 +144,55 @@ def stored(method: str, points: Floats, *, capacity: int, seed: int = 0) -> Floa
     return np.asarray(memory.entries(0)["keys"])
 
 
-def snapshots(stream: Stream, seed: int, fractions: Sequence[float]) -> Iterator[tuple[str, float, Floats]]:
+def snapshots(
+    stream: Stream, seed: int, fractions: Sequence[float], methods: Sequence[str] = METHODS
+) -> Iterator[tuple[str, float, Floats]]:
     """What each strategy keeps after fractions of the stream, and then every method after all of it."""
     points = stream.make(seed).all
-    times = [(method, part) for method in ONLINE for part in fractions]
-    for method, fraction in [*times, *((method, 1.0) for method in METHODS)]:
+    times = [(method, part) for method in methods if method in ONLINE for part in fractions]
+    for method, fraction in [*times, *((method, 1.0) for method in methods)]:
         seen = points[: round(fraction * len(points))]
         yield method, fraction, stored(method, seen, capacity=stream.capacity, seed=seed)
 
 
-def measure(stream: Stream, seeds: Sequence[int], *, fractions: Sequence[float] = FRACTIONS) -> list[Distance]:
-    """Distances of all methods after the whole stream, and of the strategies after fractions of it."""
+def measure(
+    stream: Stream,
+    seeds: Sequence[int],
+    *,
+    fractions: Sequence[float] = FRACTIONS,
+    methods: Sequence[str] = METHODS,
+) -> list[Distance]:
+    """Distances of methods after the whole stream, and of the strategies among them after fractions of it."""
     rows = []
     for seed in seeds:
         data = stream.make(seed)
         targets = [(points, mean_distance(points, points)) for points in (*data, data.all)]
-        for method, fraction, kept in snapshots(stream, seed, fractions):
+        for method, fraction, kept in snapshots(stream, seed, fractions, methods):
             distances = (energy_distance(kept, points, within_y=within) for points, within in targets)
             rows.append(Distance(stream.points, seed, method, fraction, *distances))
     return rows
 
 
-def longest(stream: Stream) -> Stream:
-    """The longest of the other streams; the stream itself if there are none."""
-    return replace(stream, points=max(other_lengths(stream), default=stream.points))
-
-
-def other_lengths(stream: Stream) -> list[int]:
-    """The numbers of points of the other streams."""
-    return [2 * round(length * stream.capacity / 2) for length in stream.lengths]
-
-
 def measure_lengths(stream: Stream, seeds: Sequence[int]) -> list[Distance]:
-    """Distances of all methods after streams of other lengths, and of the strategies after parts of the longest."""
-    rows = []
-    for points in other_lengths(stream):
-        fractions = LATER if points == longest(stream).points else ()
-        rows += measure(replace(stream, points=points), seeds, fractions=fractions)
-    return rows
+    """Distances of all methods after streams of other lengths."""
+    sizes = [2 * round(length * stream.capacity / 2) for length in stream.lengths]
+    return [row for points in sizes for row in measure(replace(stream, points=points), seeds, fractions=())]
+
+
+def watched(stream: Stream) -> tuple[Stream, list[float]]:
+    """The stream that is shown over time, which is a long one, and the fractions of it after which it is."""
+    half = stream.watched * stream.capacity // 2
+    return replace(stream, points=2 * half), [(half + later * stream.capacity) / (2 * half) for later in LATER]
+
+
+def measure_times(stream: Stream, seed: int) -> list[Distance]:
+    """Distances of the strategies over time."""
+    long, fractions = watched(stream)
+    return measure(long, [seed], fractions=fractions, methods=ONLINE)
 
 
 def run_stream(out: Path, *, stream: Stream | None = None, seeds: Sequence[int] = SEEDS) -> None:
-    """Write what is missing of study.json, distances.csv, lengths.csv, points.csv, costs.csv and meta.json.
+    """Write what is missing of study.json, distances, lengths, times, points and costs (CSV), and meta.json.
 
     With other seeds than before everything but the times is made anew; other parameters need another folder.
     """
@@ -192,6 +202,7 @@ def run_stream(out: Path, *, stream: Stream | None = None, seeds: Sequence[int] 
     tables: dict[str, Callable[[], bytes]] = {
         "distances.csv": lambda: _csv(Distance._fields, measure(stream, seeds)),
         "lengths.csv": lambda: _csv(Distance._fields, measure_lengths(stream, seeds)),
+        "times.csv": lambda: _csv(Distance._fields, measure_times(stream, seeds[0])),
         "points.csv": lambda: _csv(("points", "method", "fraction", "x", "y"), _points(stream, seeds[0])),
         "costs.csv": lambda: _csv(Cost._fields, measure_costs(stream.timing, seeds[0])),
     }
@@ -212,20 +223,19 @@ def _claim(out: Path, study: dict[str, Any]) -> None:
             return
         if before | {"seeds": None} != now | {"seeds": None}:
             raise RunFolderError(f"{out} holds a study with other parameters; use another folder")
-        for name in ("distances.csv", "lengths.csv", "points.csv"):
+        for name in ("distances.csv", "lengths.csv", "times.csv", "points.csv"):
             (out / name).unlink(missing_ok=True)
     write_atomically(path, _json(study))
 
 
 def _points(stream: Stream, seed: int) -> Iterator[tuple[int, str, float, float, float]]:
-    """What is drawn: the stream itself, what is kept of it over time, and what is kept of the longest over time."""
+    """What is drawn: the stream itself, what each method keeps of it, and what is kept of a long one over time."""
     data = stream.make(seed).all
     shown = data[np.linspace(0, len(data) - 1, min(len(data), SHOWN)).astype(int)]
+    long, fractions = watched(stream)
     drawn = [(stream.points, "data", 1.0, shown)]
-    drawn += [(stream.points, *kept) for kept in snapshots(stream, seed, FRACTIONS)]
-    long = longest(stream)
-    if long.points != stream.points:
-        drawn += [(long.points, *kept) for kept in snapshots(long, seed, LATER)]
+    drawn += [(stream.points, *kept) for kept in snapshots(stream, seed, ())]
+    drawn += [(long.points, *kept) for kept in snapshots(long, seed, fractions, ONLINE)]
     for points, method, fraction, some in drawn:
         yield from ((points, method, fraction, float(x), float(y)) for x, y in some)
 
