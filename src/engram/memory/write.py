@@ -62,7 +62,7 @@ def meet_again(
     strategy: CompiledStrategy, tables: Tables, table: int, key: Floats, write: Write, renewal: Renewal
 ) -> None:
     """Update the entry of a state that is stored already, and tell the strategy."""
-    slot = np.int64(write.match)
+    slot: Any = np.int64(write.match)
     update(tables, table, slot, key, write.value, renewal)
     told = with_entry_value(write, np.float64(tables.values[table, slot]))
     strategy.met_again(slot, told, numbers_of(strategy, tables, table))
