@@ -133,7 +133,7 @@ def test_the_table_of_settings_is_the_config() -> None:
     assert paper == {name: config[name] for name in paper}
     words = {name.strip("`"): text for name, _, text, _ in table if name.strip("`") not in paper}
     varied = dict.fromkeys(("strategy", "capacity"), "varied")
-    open_ones = ("seed", "exploration", "ties", "encoder", "kernel", "duplicates", "merging", "device")
+    open_ones = ("seed", "exploration", "ties", "encoder", "kernel", "duplicates", "merging", "always_read", "device")
     assert words == {**varied, **dict.fromkeys(open_ones, "not given")}
 
 
