@@ -138,7 +138,7 @@ def memory_on(device: torch.device | None, *, companions: int = 0, strategy: str
             capacity=30,
             companions=companions,
             strategy=memory.strategy,
-            step=store.step,
+            renewal=store.renewal,
             by_episode=False,
             reading=store.reading,
         )
