@@ -22,8 +22,8 @@ from engram.exploration.epsilon_greedy import EpsilonGreedy
 from engram.exploration.greedy import greedy, uniform
 from engram.hashing import state_of
 from engram.memory import EpisodicMemory
-from engram.memory.observed import check_observed
 from engram.memory.quick import UNUSABLE, Desk
+from engram.memory.raw_clusters import check_observed
 from engram.memory.strategies import Strategy, get_strategy
 from engram.memory.tables import MOST_ENTRIES
 from engram.networks import NETWORKS, Network, default_network

@@ -27,8 +27,8 @@ from engram.memory.arguments import (
 )
 from engram.memory.batch import check_merging
 from engram.memory.keys import is_wide
-from engram.memory.observed import ObservedStore, check_observed
 from engram.memory.quick import Desk
+from engram.memory.raw_clusters import ObservedStore, check_observed
 from engram.memory.read import Reading
 from engram.memory.saving import load_store, save_in_pieces, save_store
 from engram.memory.store import Neighbours, Store
