@@ -7,8 +7,8 @@ A mark travels in the name that matplotlib writes around an artist in an SVG. Fi
 import json
 import re
 from collections.abc import Sequence
-from html import unescape
 from typing import NamedTuple, Protocol
+from urllib.parse import quote, unquote
 
 PREFIX = "mark:"
 GROUP = re.compile(r'<g id="([^"]*)">')
@@ -42,15 +42,14 @@ def mark(artist: Markable, series: str, readings: Sequence[str] = (), *, extra: 
 
     A line, an interval, a band or a whole panel can have a mark; only lines and dots have points.
     """
-    artist.set_gid(PREFIX + json.dumps([series, list(readings), extra], ensure_ascii=False))
+    artist.set_gid(PREFIX + quote(json.dumps([series, list(readings), extra])))
 
 
 def read_mark(name: str) -> Mark | None:
     """The mark in the name of a group of an SVG; None for any other name."""
-    text = unescape(name)
-    if not text.startswith(PREFIX):
+    if not name.startswith(PREFIX):
         return None
-    series, readings, extra = json.loads(text.removeprefix(PREFIX))
+    series, readings, extra = json.loads(unquote(name.removeprefix(PREFIX)))
     return Mark(series, tuple(readings), extra)
 
 

@@ -51,7 +51,7 @@ def test_the_page_of_several_runs_shows_them_side_by_side(folders: list[Path], t
     html = (tmp_path / "index.html").read_text()
     assert "<h1>3 runs: MFEC in CartPole-v1</h1>" in html
     assert "half is interrupted: 60 of 90 steps are saved" in html
-    rows = re.findall(r"<tr><td>.*?</tr>", html)
+    rows = re.findall(r"<tr><th scope=\"row\">.*?</tr>", html)
     assert sum("MFEC with LRU" in row for row in rows) == 3
     assert re.search(r"seed</th></tr>", html)
 

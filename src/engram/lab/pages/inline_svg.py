@@ -16,7 +16,7 @@ def inlined(svg: str, description: str) -> str:
     drawing = svg[svg.index("<svg") :].replace(INK.lower(), "currentColor").replace(INK, "currentColor")
     drawing = re.sub(r"\s*<metadata>.*?</metadata>", "", drawing, flags=re.DOTALL)
     drawing = GROUP.sub(lambda found: _group(found[1]), drawing)
-    drawing = re.sub(r' d="[^"]*"', lambda path: _light(path[0]), drawing)
+    drawing = re.sub(r' d="([^"]*)"', lambda path: f' d="{_light(path[1])}"', drawing)
     width = re.match(r'<svg[^>]* width="([0-9.]+pt)"', drawing)
     size = f' style="--width: {width[1]}"' if width else ""
     return drawing.replace("<svg", f'<svg role="img" aria-label="{escape(description)}"{size}', 1)
@@ -30,11 +30,11 @@ def _group(name: str) -> str:
     texts = [text.replace(SEPARATOR, "/") for text in mark.readings]
     readings = f' data-readings="{escape(SEPARATOR.join(texts))}"' if texts else ""
     last = f": {texts[-1]}" if texts else ""
-    extra = " data-extra" if mark.extra else ""
+    extra = ' data-extra=""' if mark.extra else ""
     return f'<g data-series="{escape(mark.series)}"{readings}{extra}><title>{escape(mark.series + last)}</title>'
 
 
-def _light(path: str) -> str:
+def _light(outline: str) -> str:
     """The outline of a path on one line, with as many digits as can be seen."""
-    rounded = LONG_NUMBER.sub(lambda number: f"{float(number[0]):.{DIGITS}f}".rstrip("0").rstrip("."), path)
-    return " ".join(rounded.split()).replace('d=" ', 'd="').replace(' "', '"')
+    rounded = LONG_NUMBER.sub(lambda number: f"{float(number[0]):.{DIGITS}f}".rstrip("0").rstrip("."), outline)
+    return " ".join(rounded.split())

@@ -92,7 +92,7 @@
     let series, reached;
 
     const shown = () => (series ??= groups.map(pointsOf)).filter((each) => each.length && !each[0].group.closest(".off"));
-    const onScreen = ({ group, place }) => new DOMPoint(...place).matrixTransform(group.getScreenCTM());
+    const onScreen = ({ place }) => new DOMPoint(...place).matrixTransform(svg.getScreenCTM());
 
     function read(point) {
       reached = point;
@@ -111,10 +111,11 @@
     }
 
     function nearest(event) {
-      let best, least = REACH;
+      const matrix = svg.getScreenCTM();
+      const here = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
+      let best, least = REACH / matrix.a;
       for (const point of shown().flat()) {
-        const { x, y } = onScreen(point);
-        const far = Math.hypot(x - event.clientX, y - event.clientY);
+        const far = Math.hypot(point.place[0] - here.x, point.place[1] - here.y);
         if (far < least) [best, least] = [point, far];
       }
       read(best);
@@ -138,7 +139,7 @@
 
     area.addEventListener("pointermove", nearest);
     area.addEventListener("pointerdown", nearest);
-    area.addEventListener("pointerleave", () => read());
+    area.addEventListener("pointerleave", (event) => event.pointerType === "touch" || read());
     area.addEventListener("keydown", step);
     area.addEventListener("blur", () => read());
     area.dataset.read = "";
