@@ -16,11 +16,12 @@ from engram.lab.pages.tune_page import TuneReport
 from engram.lab.reports import find_report, read_evidence, write_claims
 from engram.lab.search_file import SEARCH_FILE
 from engram.lab.study_folder import StudyFolder
+from engram.lab.verdicts import BEYOND, FAILS, FEW, HOLDS, OPEN
 from engram.paper.claims import CLAIMS
 from engram.paper.registry import STUDIES
 from engram.runs.folder import REPORT
 
-COLOURS = {"holds": "green", "does not hold": "red", "undecided": "yellow"}
+COLOURS = {HOLDS: "green", FAILS: "red", OPEN: "yellow", BEYOND: "yellow", FEW: "dim"}
 
 
 @dataclass(frozen=True)
