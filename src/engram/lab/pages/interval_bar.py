@@ -1,47 +1,61 @@
-"""An interval as a small drawing: the line that it must lie beyond, and where it lies."""
+"""An interval as a small drawing: where it lies, and where it was claimed to lie."""
 
 from dataclasses import dataclass
 from html import escape
-from math import floor, isfinite, log10
+from math import floor, inf, isfinite, log10
 
 from engram.lab.statistics import Interval
 
-WIDTH, HEIGHT, MARGIN = 144, 26, 6  # of the drawing, in pixels
+WIDTH, HEIGHT, MARGIN = 144, 26, 8  # of the drawing, in pixels
 
 
 @dataclass(frozen=True)
 class IntervalBar:
-    """An interval, and the value that decides."""
+    """An interval, and the bounds between which the claim has it."""
 
     interval: Interval
-    limit: float = 0.0
+    aim: tuple[float, float] = (0.0, inf)
 
     def html(self) -> str:
-        """A line for the limit, one for the interval, a dot for the estimate; the numbers are its description."""
-        ends = [value for value in (*self.interval, self.limit) if isfinite(value)]
+        """A shaded field for the claim, a line for the interval, a dot for the estimate; the numbers describe it."""
+        ends = [value for value in (*self.interval, *self.aim) if isfinite(value)]
         low, span = min(ends), (max(ends) - min(ends)) or 1.0
 
-        def place(value: float) -> str:
-            return f"{MARGIN + (WIDTH - 2 * MARGIN) * (value - low) / span:.1f}"
+        def place(value: float) -> float:
+            share = (value - low) / span if isfinite(value) else inf if value > 0 else -inf
+            return round(min(max(MARGIN + (WIDTH - 2 * MARGIN) * share, 0), WIDTH), 1)
 
-        middle, limit = HEIGHT / 2, place(self.limit)
-        parts = [f'<line x1="{limit}" y1="2" x2="{limit}" y2="{HEIGHT - 2}"/>']
+        left, right = map(place, self.aim)
+        parts = [f'<rect x="{left}" y="0" width="{right - left:.1f}" height="{HEIGHT}"/>']
+        parts += [f'<path d="M{place(end)} 0V{HEIGHT}"/>' for end in self.aim if isfinite(end)]
+        middle = HEIGHT // 2
         if isfinite(self.interval.high - self.interval.low):
-            left, right = place(self.interval.low), place(self.interval.high)
-            parts.append(f'<line class="span" x1="{left}" y1="{middle}" x2="{right}" y2="{middle}"/>')
+            ends_at = f"M{place(self.interval.low)} {middle}H{place(self.interval.high)}"
+            parts.append(f'<path class="span" d="{ends_at}"/>')
         parts.append(f'<circle cx="{place(self.interval.estimate)}" cy="{middle}" r="4"/>')
-        said = escape(f"{rounded(self.interval)}; the line is at {self.limit:g}")
+        said = escape(f"{rounded(self.interval)}; claimed: {_bounds(self.aim)}")
         box = f'viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{said}"'
         return f'<svg class="bar" {box}><title>{said}</title>{"".join(parts)}</svg>'
 
 
 def rounded(interval: Interval) -> str:
-    """An interval with the digits that it deserves: two that its width is known by."""
+    """An interval with the digits that it deserves: two by which its width is known."""
     low, estimate, high = interval
     if not isfinite(high - low):
-        return _with_digits(estimate, _digits(abs(estimate)))
+        return _number(estimate, _digits(abs(estimate)))
     digits = _digits(high - low)
-    return f"{_with_digits(estimate, digits)} [{_with_digits(low, digits)}, {_with_digits(high, digits)}]"
+    return f"{_number(estimate, digits)} [{_number(low, digits)}, {_number(high, digits)}]"
+
+
+def _bounds(aim: tuple[float, float]) -> str:
+    low, high = aim
+    if isfinite(low) and isfinite(high):
+        return f"between {_plain(low)} and {_plain(high)}"
+    return f"above {_plain(low)}" if isfinite(low) else f"below {_plain(high)}"
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.4g}".replace("-", "−")
 
 
 def _digits(size: float) -> int:
@@ -49,6 +63,6 @@ def _digits(size: float) -> int:
     return max(0, 1 - floor(log10(size))) if size > 0 else 0
 
 
-def _with_digits(value: float, digits: int) -> str:
-    text = f"{value:,.{digits}f}"
-    return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
+def _number(value: float, digits: int) -> str:
+    text = f"{value:,.{digits}f}".replace("-", "−")
+    return text if any(digit in text for digit in "123456789") else text.removeprefix("−")

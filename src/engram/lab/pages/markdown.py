@@ -13,6 +13,7 @@ from engram.lab.pages.page import (
     Finding,
     Folded,
     Names,
+    Ornament,
     Page,
     Section,
     Table,
@@ -53,7 +54,7 @@ def _block(block: Block) -> list[str]:  # noqa: PLR0911 (one for each kind)
             return [f"![{file}]({file})"]
         case Section(title=title, blocks=inside):
             return [f"## {title}", *_blocks(inside)]
-        case Folded():
+        case Folded() | Ornament():
             return []
     raise TypeError(f"there is no Markdown for {type(block).__name__}")
 

@@ -20,6 +20,10 @@ class Block(Protocol):
         """The block as HTML."""
 
 
+class Ornament:
+    """A block that shows again what is said beside it; Markdown leaves it out."""
+
+
 @dataclass(frozen=True)
 class Text:
     """A paragraph."""

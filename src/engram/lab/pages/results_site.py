@@ -19,7 +19,7 @@ from engram.errors import InvalidInputError, RunFolderError
 from engram.files.disk import is_file, is_folder, list_files, read_file, read_json, storage_errors, write_atomically
 from engram.lab.evidence import Evidence
 from engram.lab.grid import Study
-from engram.lab.pages.claims_table import CARD_COLOURS, Scoreboard, scoreboard
+from engram.lab.pages.claims_table import Scoreboard
 from engram.lab.pages.landing_page import FilmFile, Visit, landing_page
 from engram.lab.pages.site_frame import Frame, Link
 from engram.lab.pages.social_card import social_card
@@ -87,7 +87,7 @@ class Site:
         wanted = {name for claim in self.claims.claims for name in claim.studies}
         mine = [path for path in self.folders if StudyFolder(path).name in wanted]
         evidence = sum((find_report(path, path, self.studies).evidence for path in mine), Evidence())
-        return scoreboard(self.claims, evidence) if mine else None
+        return Scoreboard.of(self.claims, evidence) if mine else None
 
     def _name(self, path: Path) -> str:
         """What links to a study are called: its environment, if it has only one, or the name of its folder."""
@@ -123,7 +123,7 @@ class Site:
         write_atomically(folder / HOME, page.html().encode())
         findings = [lead, *(each.finding for each in visits)] if lead else [each.finding for each in visits]
         counts = scores.counts if scores else {}
-        write_atomically(folder / CARD, social_card(TITLE, counts, CARD_COLOURS, [text for text in findings if text]))
+        write_atomically(folder / CARD, social_card(TITLE, counts, [text for text in findings if text]))
 
     def _commands(self, out: Path) -> dict[str, str]:
         known = [path for path in self.folders if path.name in self.studies]

@@ -1,40 +1,41 @@
-"""The picture that other sites show beside a link: what came of the claims, and the first finding."""
+"""The picture that other sites show beside a link: what came of the claims, and the first findings."""
 
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
 
-from engram.lab.verdicts import Word
+from engram.lab.verdicts import BEYOND, FAILS, FEW, HOLDS, OPEN, Word
 from engram.pictures.canvas import STYLE, Axes, Figure, mpl, png_of
-from engram.pictures.colours import INK, SOFT
 
 WIDTH, HEIGHT, DPI = 1200, 630, 100  # pixels, as sites that show such pictures ask for
 EDGE = 0.06  # of the width, left and right
-LINE = 52  # letters of a finding
+LETTERS, LINES = 62, 4  # of the findings
+COLOURS: dict[Word, str] = {HOLDS: "#116329", FAILS: "#a40e26", OPEN: "#8a6500", BEYOND: "#59636e", FEW: "#7b858f"}
 
 
-def social_card(title: str, counts: Mapping[Word, int], colours: Mapping[Word, str], findings: Sequence[str]) -> bytes:
-    """A PNG of 1200 × 630 pixels; `counts` says how many claims came to each verdict."""
+def social_card(title: str, counts: Mapping[Word, int], findings: Sequence[str]) -> bytes:
+    """A PNG of 1200 × 630 pixels; `counts` says how many claims came to each verdict, and may be empty."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH / DPI, HEIGHT / DPI))
-        figure.text(EDGE, 0.86, "Engram", fontsize=46, fontweight="bold", va="center")
-        figure.text(EDGE, 0.73, "\n".join(wrap(title, 56)), fontsize=25, va="center")
-        text = "\n".join(wrap(findings[0], LINE)[:4]) if findings else ""
-        figure.text(EDGE, 0.62 if sum(counts.values()) else 0.55, text, fontsize=27, va="top", linespacing=1.35)
+        figure.text(EDGE, 0.87, "Engram", fontsize=44, fontweight="bold", va="center")
+        figure.text(EDGE, 0.74, title, fontsize=22, va="center")
+        lines = [line for text in findings for line in wrap(text, LETTERS)]
+        shown = [*lines[: LINES - 1], lines[LINES - 1] + " …"] if len(lines) > LINES else lines
+        figure.text(EDGE, 0.63, "\n".join(shown), fontsize=23, va="top", linespacing=1.4)
         if sum(counts.values()):
-            axes = figure.add_axes((EDGE, 0.1, 1 - 2 * EDGE, 0.16))
-            _bar(axes, counts, colours)
+            _bar(figure.add_axes((EDGE, 0.09, 1 - 2 * EDGE, 0.15)), counts)
     return png_of(figure, dpi=DPI)
 
 
-def _bar(axes: Axes, counts: Mapping[Word, int], colours: Mapping[Word, str]) -> None:
-    """The verdicts side by side, each as wide as it is frequent, with its number inside and its name below."""
+def _bar(axes: Axes, counts: Mapping[Word, int]) -> None:
+    """The verdicts side by side, each as wide as it is frequent, and below them what they are."""
     axes.axis("off")
     axes.set_xlim(0, sum(counts.values()))
     axes.set_ylim(-1, 1)
     start = 0
-    for word, count in counts.items():
-        if count:
-            axes.barh(0.5, count, left=start, height=0.9, color=colours[word], edgecolor="white", linewidth=3)
-            axes.text(start + count / 2, 0.5, str(count), color="white", fontsize=24, ha="center", va="center")
-            axes.text(start + 0.05, -0.35, word, color=INK if count else SOFT, fontsize=18, va="center")
-            start += count
+    there = {word: count for word, count in counts.items() if count}
+    for word, count in there.items():
+        axes.barh(0.4, count, left=start, height=1.1, color=COLOURS[word], edgecolor="white", linewidth=3)
+        axes.text(start + count / 2, 0.38, str(count), color="white", fontsize=24, ha="center", va="center")
+        start += count
+    told = "   ·   ".join(f"{count} {word}" for word, count in there.items())
+    axes.text(0, -0.75, f"The paper's claims:   {told}", fontsize=17, va="center")
