@@ -57,6 +57,8 @@ class Scoreboard:
     @property
     def sentence(self) -> str:
         """The counts in words."""
+        if len(self.verdicts) == 1:
+            return f"The claim {SENTENCES[self.verdicts[0].word][0]}."
         parts = [f"{count} {SENTENCES[word][count > 1]}" for word, count in self.counts.items() if count]
         *first, last = parts
         return f"Of {len(self.verdicts)} claims {', '.join(first)}{' and ' if first else ''}{last}."
@@ -74,18 +76,18 @@ class Scoreboard:
         return page.Table(["", "rule"], rows, prose=True, note=self.claims.note)
 
     @property
+    def details(self) -> list[page.Block]:
+        """The table, and what holds for all rules."""
+        return [self.table, page.Folded("How claims are decided", [page.Text(self.claims.note)])]
+
+    @property
     def blocks(self) -> list[page.Block]:
-        """The bar, its sentence, the table, and what holds for all rules."""
-        return [
-            page.Text(self.sentence),
-            Shares(self.counts),
-            self.table,
-            page.Folded("How claims are decided", [page.Text(self.claims.note)]),
-        ]
+        """The counts, in a sentence and as a bar, and the table."""
+        return [page.Text(self.sentence), Shares(self.counts), *self.details]
 
     def _row(self, claim: Claim, verdict: Verdict) -> list[str | page.Entry]:
         word = page.Entry(f"{MARKS[verdict.word]} {verdict.word}", bold=True, kind=KINDS[verdict.word])
-        decisive = verdict.decisive
+        decisive = verdict.decisive if verdict.word != FEW else None
         bar = [IntervalBar(decisive.interval, decisive.aim)] if decisive is not None else []
         texts = [claim.rule, claim.note, f"{_capital(verdict.why)}."]
         rule = page.Folded("the rule, and what it rests on", [page.Text(text) for text in texts if text])

@@ -3,11 +3,12 @@
 import re
 from html import escape
 
-from engram.pictures.colours import INK
+from engram.pictures.colours import INK, SOFT
 from engram.pictures.marks import GROUP, read_mark
 
 SEPARATOR = "|"  # between the readings of a series
 DIGITS = 2  # of coordinates, in points
+SOFT_TEXT = re.compile(rf"(<text [^>]*fill: ){SOFT.lower()}")
 LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}(?![\d%])")
 
 
@@ -15,6 +16,7 @@ def inlined(svg: str, description: str) -> str:
     """An SVG without what only a file needs; screen readers are told the description in its place."""
     drawing = svg[svg.index("<svg") :].replace(INK.lower(), "currentColor").replace(INK, "currentColor")
     drawing = re.sub(r"\s*<metadata>.*?</metadata>", "", drawing, flags=re.DOTALL)
+    drawing = SOFT_TEXT.sub(r"\1var(--soft)", drawing)  # of the page, which can be read in light and in dark
     drawing = GROUP.sub(lambda found: _group(found[1]), drawing)
     drawing = re.sub(r' d="([^"]*)"', lambda path: f' d="{_light(path[1])}"', drawing)
     width = re.match(r'<svg[^>]* width="([0-9.]+pt)"', drawing)

@@ -7,6 +7,7 @@ from math import floor, inf, isfinite, log10
 from engram.lab.statistics import Interval
 
 WIDTH, HEIGHT, MARGIN = 144, 26, 8  # of the drawing, in pixels
+BEYOND = 0.35  # of what is drawn
 
 
 @dataclass(frozen=True)
@@ -18,12 +19,11 @@ class IntervalBar:
 
     def html(self) -> str:
         """A shaded field for the claim, a line for the interval, a dot for the estimate; the numbers describe it."""
-        ends = [value for value in (*self.interval, *self.aim) if isfinite(value)]
-        low, span = min(ends), (max(ends) - min(ends)) or 1.0
+        low, high = self._range()
 
         def place(value: float) -> float:
-            share = (value - low) / span if isfinite(value) else inf if value > 0 else -inf
-            return round(min(max(MARGIN + (WIDTH - 2 * MARGIN) * share, 0), WIDTH), 1)
+            share = (min(max(value, low), high) - low) / (high - low)
+            return round(MARGIN + (WIDTH - 2 * MARGIN) * share, 1)
 
         left, right = map(place, self.aim)
         parts = [f'<rect x="{left}" y="0" width="{right - left:.1f}" height="{HEIGHT}"/>']
@@ -36,6 +36,13 @@ class IntervalBar:
         said = escape(f"{rounded(self.interval)}; claimed: {_bounds(self.aim)}")
         box = f'viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{said}"'
         return f'<svg class="bar" {box}><title>{said}</title>{"".join(parts)}</svg>'
+
+    def _range(self) -> tuple[float, float]:
+        """What is drawn: the interval, the bounds, and some of what lies beyond a bound that is claimed without end."""
+        ends = [value for value in (*self.interval, *self.aim) if isfinite(value)]
+        low, high = min(ends), max(ends)
+        beyond = BEYOND * ((high - low) or 1.0)
+        return (low if isfinite(self.aim[0]) else low - beyond, high if isfinite(self.aim[1]) else high + beyond)
 
 
 def rounded(interval: Interval) -> str:

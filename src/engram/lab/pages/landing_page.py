@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from engram.lab.pages.page import Block, Commands, Finding, Page, Section, Text, text_html
+from engram.lab.pages.page import Block, Commands, Page, Section, Text, text_html
 
 MOST_FINDINGS = 3
 
@@ -66,7 +66,7 @@ class FilmFile:
 
 def landing_page(
     title: str,
-    lead: str,
+    lead: Sequence[Block],
     visits: Sequence[Visit],
     *,
     claims: Sequence[Block] = (),
@@ -90,7 +90,7 @@ def landing_page(
         "Make it again": [Commands(commands)],
     }
     sections = [Section(name, blocks) for name, blocks in parts.items() if blocks]
-    return Page(title, [*([Finding(lead)] if lead else []), *sections])
+    return Page(title, [*lead, *sections])
 
 
 def _card(visit: Visit) -> str:

@@ -19,8 +19,9 @@ from engram.errors import InvalidInputError, RunFolderError
 from engram.files.disk import is_file, is_folder, list_files, read_file, read_json, storage_errors, write_atomically
 from engram.lab.evidence import Evidence
 from engram.lab.grid import Study
-from engram.lab.pages.claims_table import Scoreboard
+from engram.lab.pages.claims_table import Scoreboard, Shares
 from engram.lab.pages.landing_page import FilmFile, Visit, landing_page
+from engram.lab.pages.page import Finding
 from engram.lab.pages.site_frame import Frame, Link
 from engram.lab.pages.social_card import social_card
 from engram.lab.reports import Report, find_report
@@ -89,7 +90,7 @@ class Site:
         evidence = sum((find_report(path, path, self.studies).evidence for path in mine), Evidence())
         return Scoreboard.of(self.claims, evidence) if mine else None
 
-    def _name(self, path: Path) -> str:
+    def name_of(self, path: Path) -> str:
         """What links to a study are called: its environment, if it has only one, or the name of its folder."""
         study = self.studies.get(path.name)
         if study is not None and len(study.envs) == 1:
@@ -103,7 +104,7 @@ class Site:
         title, finding = (re.search(pattern, html) for pattern in (r"<title>(.*?)</title>", FINDING))
         files = [each.name for each in list_files(written.parent, "*") if each.suffix in DATA]
         return Visit(
-            self._name(path),
+            self.name_of(path),
             f"{name}/{written.name}",
             unescape(title[1]) if title else name,
             unescape(finding[1]) if finding else "",
@@ -111,19 +112,17 @@ class Site:
         )
 
     def _write_first_page(self, folder: Path, out: Path, visits: Sequence[Visit], scores: Scoreboard | None) -> None:
-        lead = scores.sentence if scores else ""
         page = landing_page(
             TITLE,
-            lead,
+            [Finding(scores.sentence), Shares(scores.counts)] if scores else [],
             visits,
-            claims=scores.blocks if scores else (),
+            claims=scores.details if scores else (),
             film=self._film(folder),
             commands=self._commands(out),
         )
         write_atomically(folder / HOME, page.html().encode())
-        findings = [lead, *(each.finding for each in visits)] if lead else [each.finding for each in visits]
-        counts = scores.counts if scores else {}
-        write_atomically(folder / CARD, social_card(TITLE, counts, [text for text in findings if text]))
+        findings = [*([scores.sentence] if scores else []), *(each.finding for each in visits if each.finding)]
+        write_atomically(folder / CARD, social_card(TITLE, scores.counts if scores else {}, findings))
 
     def _commands(self, out: Path) -> dict[str, str]:
         known = [path for path in self.folders if path.name in self.studies]
