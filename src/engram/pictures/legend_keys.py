@@ -29,4 +29,4 @@ def _key(svg: str, number: int, name: str) -> Key:
     drawn = re.search(rf'<g id="{NAME}{number}">\s*<path [^>]*style="([^"]*)"', svg)
     style = {} if drawn is None else dict(re.findall(r"([a-z-]+): ([^;]+)", drawn[1]))
     colours = [style[part] for part in ("stroke", "fill") if style.get(part, "none") != "none"]
-    return Key(name, *colours[:1] or ["currentColor"], style.get("stroke-dasharray", ""))
+    return Key(name, colours[0] if colours else "currentColor", style.get("stroke-dasharray", ""))
