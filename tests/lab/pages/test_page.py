@@ -42,6 +42,14 @@ def a_figure() -> str:
         return svg_of(figure).decode()
 
 
+def text_colours(html: str) -> set[str]:
+    """The colours of the text of figures, as elements have them or classes of the figure."""
+    rules = dict(re.findall(r"\.(s[0-9a-f]{8})\{([^}]*)\}", html))
+    texts = re.findall(r"<text ([^>]*)>", html)
+    styles = [rules.get(found[1], "") if (found := re.search(r'class="(\w+)"', each)) else each for each in texts]
+    return {found[1] if (found := re.search(r"fill: ([^;\"]+)", style)) else "black" for style in styles}
+
+
 def test_a_page_has_landmarks_and_a_link_to_its_content() -> None:
     found = Elements(page.Page("Title", [page.Section("One & two", [page.Text("text")])]).html())
     assert [tag for tag, _ in found.found if tag in ("a", "main", "h1", "section", "h2")] == [
@@ -72,10 +80,16 @@ def test_what_is_seen_in_a_figure_is_told_to_those_who_do_not_see_it() -> None:
 
 def test_figures_have_the_colours_of_the_page_and_no_digits_that_nobody_sees() -> None:
     html = page.Drawing(a_figure(), "A figure").html()
-    fills = set(re.findall(r"<text [^>]*fill: ([^;\"]+)", html))
-    assert fills == {"currentColor", "var(--soft)"}
+    assert text_colours(html) == {"currentColor", "var(--soft)"}
     assert not re.search(r' d="[^"]*\.\d{3}', html)
     assert ' id="line2d_1"' not in html
+
+
+def test_styles_that_a_figure_repeats_are_told_once() -> None:
+    figure = page.Drawing(a_figure(), "A figure").html()
+    (rule,) = re.findall(r"\.(s[0-9a-f]{8})\{[^}]*text-anchor: middle[^}]*\}", figure)  # of the numbers at an axis
+    assert figure.count(f'class="{rule}"') > 2
+    assert figure.count("DejaVu Sans") <= 4
 
 
 def test_without_scripts_everything_is_shown() -> None:

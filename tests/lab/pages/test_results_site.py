@@ -18,7 +18,7 @@ from engram.lab.verdicts import BEYOND, FAILS, FEW, HOLDS, OPEN
 from engram.paper.claims import CLAIMS
 from engram.paper.registry import STUDIES
 from tests.lab.pages.synthetic import declare, results
-from tests.lab.pages.test_page import Elements
+from tests.lab.pages.test_page import Elements, text_colours
 
 ROOT = Path(__file__).parents[3]
 GRID = Grid("mfec", "CartPole-v1", 1_000, seeds=(0, 1, 2), strategies=("lru", "kmeans"), sizes=(50,))
@@ -114,6 +114,10 @@ def test_other_sites_are_told_what_to_show(site: Path) -> None:
         assert shown["og:description"]
 
 
+def test_text_in_figures_has_colours_that_can_be_read_in_light_and_in_dark(site: Path) -> None:
+    assert text_colours((site / "cartpole" / "index.html").read_text()) <= {"currentColor", "var(--soft)"}
+
+
 def test_without_an_address_the_card_is_found_beside_the_page() -> None:
     home, study = Link("Results", "index.html"), Link("A & B", "a/index.html")
     html = "<head>\n</head>\n<body>\n<a>skip</a>\n<main></main></body>"
@@ -195,6 +199,14 @@ def test_studies_of_the_paper_are_called_by_their_environment(folder: Path) -> N
     made = Site(folder, STUDIES, CLAIMS)
     names = [made.name_of(Path("x") / name) for name in ("cartpole", "fourroom", "forgetting-confirmed", "my_own")]
     assert names == ["CartPole", "FourRoom", "Forgetting confirmed", "My own"]
+
+
+def test_studies_come_in_the_order_in_which_the_results_tell_of_them(tmp_path: Path) -> None:
+    for name in ("a", "b", "b-two", "c"):
+        add_study(tmp_path / name, OWN)
+    assert [path.name for path in Site(tmp_path, STUDIES, CLAIMS).folders] == ["a", "b", "b-two", "c"]
+    (tmp_path / "README.md").write_text("[First](c/README.md), [then](b-two/index.html), a, [c again](c/x), [b](b/x)")
+    assert [path.name for path in Site(tmp_path, STUDIES, CLAIMS).folders] == ["c", "b-two", "b", "a"]
 
 
 def test_a_card_is_drawn_for_any_number_of_claims_and_findings(tmp_path: Path) -> None:

@@ -46,10 +46,12 @@
       item.removeAttribute("data-key");
       item.append(button);
     }
-    const others = new Set(all("[data-series]").map((each) => each.dataset.series).filter((name) => !legends.has(name)));
+    const parts = all("[data-series]").filter((each) => each.querySelector("[data-series], svg, table")); // panels and more
+    const others = new Set(parts.map((each) => each.dataset.series).filter((name) => !legends.has(name)));
     const first = document.querySelector("main section");
     if (others.size > 1 && first) {
       const list = made("ul", "legend");
+      list.append(made("li", "note", "Show:"));
       for (const name of others) {
         const item = made("li", "");
         const button = makeSwitch(name);
@@ -67,12 +69,26 @@
   tip.setAttribute("role", "status");
   const REACH = 40; // pixels
 
+  function textsOf({ form, readings }) {
+    const texts = readings.split("|").map((text) => {
+      const numbers = text.split(" ");
+      return form === undefined ? text : form.replace(/#/g, () => numbers.shift());
+    });
+    return texts.map((text) => text.replace(/(^|[^\w-])-(?=\d)/g, "$1−"));
+  }
+
+  function cornersOf(path) {
+    const numbers = path.getAttribute("d").match(/-?\d+(\.\d+)?/g).map(Number);
+    const corners = [[numbers[0], numbers[1]]]; // and from there in steps
+    for (let i = 2; i + 1 < numbers.length; i += 2) corners.push(corners.at(-1).map((at, axis) => at + numbers[i + axis]));
+    return corners;
+  }
+
   function pointsOf(group) {
-    const texts = group.dataset.readings.split("|");
+    const texts = textsOf(group.dataset);
     const path = group.querySelector(":scope > path");
-    const numbers = path ? path.getAttribute("d").match(/-?\d+(\.\d+)?/g).map(Number) : [];
-    let places = numbers.length === 2 * texts.length ? texts.map((_, i) => [numbers[2 * i], numbers[2 * i + 1]]) : [];
-    if (!places.length) places = all("use", group).map((each) => [each.x.baseVal.value, each.y.baseVal.value]);
+    let places = path ? cornersOf(path) : [];
+    if (places.length !== texts.length) places = all("use", group).map((each) => [each.x.baseVal.value, each.y.baseVal.value]);
     if (places.length !== texts.length) {
       const box = group.getBBox();
       places = texts.length === 1 ? [[box.x + box.width / 2, box.y + box.height / 2]] : [];

@@ -29,6 +29,7 @@ from engram.lab.study_folder import StudyFolder
 from engram.lab.verdicts import ClaimList
 
 TITLE = "What a small memory should keep: studies of episodic control"
+README = "README.md"  # of the folder of results
 HOME, CARD, FILM, STILL, LISTING = "index.html", "card.png", "memory.gif", "memory.png", "site.json"
 FILM_CAPTION = "What four memories of 50 entries per action hold while their agents learn to cross a room."
 DATA = (".csv", ".parquet", ".json", ".jsonl")
@@ -47,7 +48,7 @@ class Site:
 
     @cached_property
     def folders(self) -> list[Path]:
-        """The folders of studies, in alphabetical order."""
+        """The folders of studies: first those that README.md there links to, in that order, then the others by name."""
         if not is_folder(self.results):
             raise RunFolderError(f"there is no folder {self.results}; name the one that holds your studies' folders")
         if is_file(self.results / "study.json"):
@@ -61,7 +62,8 @@ class Site:
                 f"{self.results} holds no studies: none of its folders has a study.json; run one: engram study "
                 f"cartpole --quick --out {self.results / 'cartpole'}"
             )
-        return found
+        told = read_file(self.results / README).decode() if is_file(self.results / README) else ""
+        return sorted(found, key=lambda path: told.find(link) if (link := f"]({path.name}/") in told else len(told))
 
     def write(self, out: Path, tell: Callable[[str], None]) -> Path:
         """Write all pages to a folder; return the path of the first.
