@@ -46,5 +46,5 @@ def read_evidence(folders: Sequence[Path], studies: Mapping[str, Study]) -> Evid
 def write_claims(claims: ClaimList, evidence: Evidence, path: Path) -> None:
     """Write the verdicts on claims, and their rules, as Markdown."""
     scores = Scoreboard.of(claims, evidence)
-    page = Page(claims.title, [Text(scores.sentence), scores.table, Section("The rules", [scores.rules])])
+    page = Page(claims.title, [Text(scores.sentence()), scores.table, Section("The rules", [scores.rules])])
     write_atomically(path, markdown(page).encode())

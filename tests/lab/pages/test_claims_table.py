@@ -78,7 +78,7 @@ def test_no_bar_is_drawn_where_there_are_too_few_runs() -> None:
 def test_the_counts_are_a_sentence(words: list[str], sentence: str) -> None:
     claims = tuple(claim(number) for number in range(len(words)))
     found = Scoreboard(ClaimList("Claims", claims), [Verdict(word, "", "") for word in words])  # type: ignore[arg-type]
-    assert found.sentence == sentence
+    assert found.sentence() == sentence
 
 
 def test_the_power_is_that_of_the_seeds_that_were_run() -> None:

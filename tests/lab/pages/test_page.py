@@ -131,7 +131,9 @@ def test_a_finding_is_told_first_and_ornaments_are_for_the_eye() -> None:
         (Interval(0.806, 1.361, 2.89), "1.4 [0.8, 2.9]"),
         (Interval(-0.0024e-3, 0.0644e-3, 0.131e-3), "0.00006 [0.00000, 0.00013]"),
         (Interval(float("-inf"), 903.2, float("inf")), "903"),
-        (Interval(5.0, 5.0, 5.0), "5 [5, 5]"),
+        (Interval(5.0, 5.0, 5.0), "5.0 [5.0, 5.0]"),
+        (Interval(-0.5, -0.5, -0.5), "−0.50 [−0.50, −0.50]"),
+        (Interval(0.0, 0.0, 0.0), "0 [0, 0]"),
     ],
 )
 def test_intervals_are_rounded_to_what_they_can_tell(interval: Interval, text: str) -> None:

@@ -92,7 +92,7 @@ def test_all_links_lead_somewhere(site: Path) -> None:
 
 def test_the_first_page_has_claims_film_data_and_commands(site: Path, folder: Path) -> None:
     html = (site / "index.html").read_text()
-    assert "Of 18 claims 18 have too few runs." in html
+    assert "Of 18 claims of the paper 18 have too few runs." in html
     assert html.count("the rule, and what it rests on") == 18
     assert '<source media="(prefers-reduced-motion: reduce)" srcset="memory.png">' in html
     assert '<img src="memory.gif"' in html
@@ -211,7 +211,7 @@ def test_studies_come_in_the_order_in_which_the_results_tell_of_them(tmp_path: P
 
 def test_a_card_is_drawn_for_any_number_of_claims_and_findings(tmp_path: Path) -> None:
     counts = {HOLDS: 1, FAILS: 9, OPEN: 0, BEYOND: 4, FEW: 4}
-    cards = [social_card("Title", counts, ["word " * 100]), social_card("Title", {}, [])]
+    cards = [social_card("Title", counts, ["1 holds"], ["word " * 100]), social_card("Title", {}, [], [])]
     for number, data in enumerate(cards):
         path = tmp_path / f"{number}.png"
         path.write_bytes(data)

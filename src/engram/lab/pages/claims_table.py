@@ -55,13 +55,16 @@ class Scoreboard:
         return {word: sum(verdict.word == word for verdict in self.verdicts) for word in MARKS}
 
     @property
-    def sentence(self) -> str:
-        """The counts in words."""
+    def parts(self) -> list[str]:
+        """The counts in words: `2 hold`, `9 do not hold`."""
+        return [f"{count} {SENTENCES[word][count > 1]}" for word, count in self.counts.items() if count]
+
+    def sentence(self, claims: str = "claims") -> str:
+        """The counts in a sentence; `claims` says whose they are."""
         if len(self.verdicts) == 1:
             return f"The claim {SENTENCES[self.verdicts[0].word][0]}."
-        parts = [f"{count} {SENTENCES[word][count > 1]}" for word, count in self.counts.items() if count]
-        *first, last = parts
-        return f"Of {len(self.verdicts)} claims {', '.join(first)}{' and ' if first else ''}{last}."
+        *first, last = self.parts
+        return f"Of {len(self.verdicts)} {claims} {', '.join(first)}{' and ' if first else ''}{last}."
 
     @property
     def table(self) -> page.Table:
@@ -83,7 +86,7 @@ class Scoreboard:
     @property
     def blocks(self) -> list[page.Block]:
         """The counts, in a sentence and as a bar, and the table."""
-        return [page.Text(self.sentence), Shares(self.counts), *self.details]
+        return [page.Text(self.sentence()), Shares(self.counts), *self.details]
 
     def _row(self, claim: Claim, verdict: Verdict) -> list[str | page.Entry]:
         word = page.Entry(f"{MARKS[verdict.word]} {verdict.word}", bold=True, kind=KINDS[verdict.word])

@@ -50,7 +50,7 @@ def rounded(interval: Interval) -> str:
     low, estimate, high = interval
     if not isfinite(high - low):
         return _number(estimate, _digits(abs(estimate)))
-    digits = _digits(high - low)
+    digits = _digits((high - low) or abs(estimate))
     return f"{_number(estimate, digits)} [{_number(low, digits)}, {_number(high, digits)}]"
 
 

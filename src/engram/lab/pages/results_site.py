@@ -87,10 +87,15 @@ class Site:
 
     def scoreboard(self) -> Scoreboard | None:
         """The verdicts on the claims, if any study here is about them; it reads all of those studies."""
+        reports = [find_report(path, path, self.studies) for path in self._deciding]
+        evidence = sum((report.evidence for report in reports), Evidence())
+        return Scoreboard.of(self.claims, evidence) if reports else None
+
+    @property
+    def _deciding(self) -> list[Path]:
+        """The folders of studies from which claims are decided."""
         wanted = {name for claim in self.claims.claims for name in claim.studies}
-        mine = [path for path in self.folders if StudyFolder(path).name in wanted]
-        evidence = sum((find_report(path, path, self.studies).evidence for path in mine), Evidence())
-        return Scoreboard.of(self.claims, evidence) if mine else None
+        return [path for path in self.folders if StudyFolder(path).name in wanted]
 
     def name_of(self, path: Path) -> str:
         """What links to a study are called: its environment, if it has only one, or the name of its folder."""
@@ -116,22 +121,23 @@ class Site:
     def _write_first_page(self, folder: Path, out: Path, visits: Sequence[Visit], scores: Scoreboard | None) -> None:
         page = landing_page(
             TITLE,
-            [Finding(scores.sentence), Shares(scores.counts)] if scores else [],
+            [Finding(scores.sentence("claims of the paper")), Shares(scores.counts)] if scores else [],
             visits,
             claims=scores.details if scores else (),
             film=self._film(folder),
             commands=self._commands(out),
         )
         write_atomically(folder / HOME, page.html().encode())
-        findings = [*([scores.sentence] if scores else []), *(each.finding for each in visits if each.finding)]
-        write_atomically(folder / CARD, social_card(TITLE, scores.counts if scores else {}, findings))
+        findings = [each.finding for each in visits if each.finding]
+        card = social_card(TITLE, scores.counts if scores else {}, scores.parts if scores else (), findings)
+        write_atomically(folder / CARD, card)
 
     def _commands(self, out: Path) -> dict[str, str]:
-        known = [path for path in self.folders if path.name in self.studies]
+        known, deciding = [path.name for path in self.folders if path.name in self.studies], self._deciding
         return {
-            **({"a study": f"engram study {known[0].name}"} if known else {}),
+            **({"a study": f"engram study {known[0]}"} if known else {}),
             "its page": f"engram report {self.folders[0]}",
-            **({"the verdicts": f"engram claims {' '.join(map(str, known))}"} if known else {}),
+            **({"the verdicts": f"engram claims {' '.join(map(str, deciding))}"} if deciding else {}),
             "this site": f"engram site {self.results} --out {out}",
         }
 

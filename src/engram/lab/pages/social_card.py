@@ -12,8 +12,8 @@ LETTERS, LINES = 62, 4  # of the findings
 COLOURS: dict[Word, str] = {HOLDS: "#116329", FAILS: "#a40e26", OPEN: "#8a6500", BEYOND: "#59636e", FEW: "#7b858f"}
 
 
-def social_card(title: str, counts: Mapping[Word, int], findings: Sequence[str]) -> bytes:
-    """A PNG of 1200 × 630 pixels; `counts` says how many claims came to each verdict, and may be empty."""
+def social_card(title: str, counts: Mapping[Word, int], told: Sequence[str], findings: Sequence[str]) -> bytes:
+    """A PNG of 1200 × 630 pixels; `counts` says how many claims came to each verdict, `told` the same in words."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH / DPI, HEIGHT / DPI))
         figure.text(EDGE, 0.87, "Engram", fontsize=44, fontweight="bold", va="center")
@@ -22,20 +22,18 @@ def social_card(title: str, counts: Mapping[Word, int], findings: Sequence[str])
         shown = [*lines[: LINES - 1], lines[LINES - 1] + " …"] if len(lines) > LINES else lines
         figure.text(EDGE, 0.63, "\n".join(shown), fontsize=23, va="top", linespacing=1.4)
         if sum(counts.values()):
-            _bar(figure.add_axes((EDGE, 0.09, 1 - 2 * EDGE, 0.15)), counts)
+            _bar(figure.add_axes((EDGE, 0.09, 1 - 2 * EDGE, 0.15)), counts, told)
     return png_of(figure, dpi=DPI)
 
 
-def _bar(axes: Axes, counts: Mapping[Word, int]) -> None:
+def _bar(axes: Axes, counts: Mapping[Word, int], told: Sequence[str]) -> None:
     """The verdicts side by side, each as wide as it is frequent, and below them what they are."""
     axes.axis("off")
     axes.set_xlim(0, sum(counts.values()))
     axes.set_ylim(-1, 1)
     start = 0
-    there = {word: count for word, count in counts.items() if count}
-    for word, count in there.items():
+    for word, count in ((word, count) for word, count in counts.items() if count):
         axes.barh(0.4, count, left=start, height=1.1, color=COLOURS[word], edgecolor="white", linewidth=3)
         axes.text(start + count / 2, 0.38, str(count), color="white", fontsize=24, ha="center", va="center")
         start += count
-    told = "   ·   ".join(f"{count} {word}" for word, count in there.items())
-    axes.text(0, -0.75, f"The paper's claims:   {told}", fontsize=17, va="center")
+    axes.text(0, -0.75, f"The paper's claims: {',  '.join(told)}", fontsize=16, va="center")
