@@ -31,6 +31,10 @@ def test_train_then_eval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert len(plain["returns"]) == len(plain["lengths"]) == plain["episodes"] == 3
     assert plain["mean"] == pytest.approx(sum(plain["returns"]) / 3)
     assert f"{shown_score(plain['mean'])} ± {shown_score(plain['std'])}" in told
+    score = json.loads((tmp_path / "demo" / "result.json").read_text())["score"]
+    assert f"(the run's score, {shown_score(score)}, is the only evaluation while the agent was still learning" in told
+    assert main(["eval", out, "--explain"]) == 2
+    assert "--explain draws beside a film, and none is asked for; name it too: --video" in capsys.readouterr().err
 
 
 def test_a_finished_run_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,7 +78,7 @@ def test_a_folder_with_another_run_is_refused(tmp_path: Path, capsys: pytest.Cap
 def test_help_version_and_unknown_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"engram {engram.__version__}\n"
-    for words in ([], ["--help"], ["train"]):
+    for words in ([], ["--help"]):
         assert main(words) == 0
         assert "engram train mfec --env CartPole-v1" in capsys.readouterr().out
     with pytest.raises(SystemExit) as ended:

@@ -27,6 +27,7 @@ NOT_HERE = {  # commands that are only looked at, and why
 SHORTER = {  # what is added to commands that would take long
     r"^study \w+\b(?!.*--quick)": "--quick --steps 1000",
     r"^study .*--quick": "--steps 1000",
+    r"^tune ": "--steps 1000 --trials 3 --seeds 1",
 }
 
 

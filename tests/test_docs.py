@@ -241,7 +241,7 @@ def test_every_field_of_a_runs_files_is_explained(settings: AgentConfig, tmp_pat
     folder = RunFolder(tmp_path / "run")
     folder.claim(run)
     folder.record(run, run.make_agent())
-    text = section("docs/interface.md", "A run's folder")
+    text = section("docs/runs.md", "A run's folder")
     explained = set(re.findall(r"`([\w.]+)`", text))
     assert {path.name for path in folder.path.iterdir()} <= explained
     for name in ("config.json", "progress.jsonl", "result.json", "meta.json"):

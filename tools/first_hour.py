@@ -1,7 +1,8 @@
 """How long a new user waits: `python -m tools.first_hour OUT.json [SOURCE]`.
 
 Installs the core of a source tree (by default this one) into a new environment, and measures there the time from the
-command to the first training step, the first time and the second, and the CPU time of the help pages. Run it on an idle
+command to the first training step and to the end of a run of 300, three times one after the other, and the CPU time of
+the help pages. Run it on an idle
 machine: the first times are by the clock.
 """
 
@@ -51,14 +52,14 @@ def run(words: list[str], folder: Path) -> tuple[str, float, float]:
     return done.stdout + done.stderr, time.perf_counter() - began, cpu_of_children() - before
 
 
-def first_step(python: Path, agent: str, folder: Path, number: int) -> float:
-    """Seconds from the start of `engram train` to the end of its first step."""
+def short_run(python: Path, agent: str, folder: Path, number: int) -> tuple[float, float]:
+    """Seconds from the start of `engram train` to the end of its first step, and to its own end."""
     words = ["train", agent, "--env", "CartPole-v1", "--steps", "300", "--out", f"{agent}-{number}", "--no-progress"]
-    told, _, _ = run([str(python), "-c", STEP, str(time.time()), *words], folder)
+    told, whole, _ = run([str(python), "-c", STEP, str(time.time()), *words], folder)
     found = re.search(r"FIRST STEP AFTER ([\d.]+)", told)
     if found is None:
         raise SystemExit(f"no step was taken:\n{told}")
-    return round(float(found[1]), 2)
+    return round(float(found[1]), 2), round(whole, 2)
 
 
 def main() -> None:
@@ -70,9 +71,10 @@ def main() -> None:
         python = folder / "new" / "bin" / "python"
         constraints = str(ROOT / "constraints.txt")
         run([str(python), "-m", "pip", "install", "--quiet", "--constraint", constraints, source], folder)
-        found: dict[str, Any] = {"machine": machine(), "first_step_s": {}, "help_cpu_s": {}}
+        found: dict[str, Any] = {"machine": machine(), "first_step_s": {}, "run_of_300_steps_s": {}, "help_cpu_s": {}}
         for agent in ("mfec", "nec", "d3qn"):
-            found["first_step_s"][agent] = [first_step(python, agent, folder, number) for number in range(3)]
+            runs = [short_run(python, agent, folder, number) for number in range(3)]
+            found["first_step_s"][agent], found["run_of_300_steps_s"][agent] = map(list, zip(*runs, strict=True))
         for words in (["--help"], ["train", "mfec", "--help"], ["train", "nec", "--help"]):
             cpu = [run([str(folder / "new" / "bin" / "engram"), *words], folder)[2] for _ in range(5)]
             found["help_cpu_s"][" ".join(words)] = round(min(cpu), 2)

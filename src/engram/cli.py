@@ -1,14 +1,11 @@
 """The command line: which command it is, and how errors are told."""
 
-import ast
 import errno
 import os
-import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import EngramError, Interrupted, InvalidInputError, Stopped
@@ -59,7 +56,7 @@ COMMANDS = {  # name → its file, and the function there
     "inspect": ("inspect", "inspect"),
     "study": ("study", "study"),
     "report": ("report", "report"),
-    "claims": ("report", "claims"),
+    "claims": ("decide_claims", "claims"),
     "site": ("site", "site"),
     "runs": ("list_runs", "runs"),
     "tune": ("tune", "tune_settings"),
@@ -76,17 +73,6 @@ STOPPED = "stopped; what is finished is kept, and the same command goes on from 
 WRONG, CRASHED, UNWRITTEN = 2, 70, 74  # exit codes; the last two as in sysexits.h
 
 Command = Callable[[Sequence[str], "Console"], None]
-
-
-def list_agents() -> str:
-    """A line for each built-in agent: the first of its file. Nothing is imported, as help should be there at once."""
-    lines = []
-    for file in sorted((Path(__file__).parent / "agents").glob("*.py")):
-        if file.stem != "__init__":
-            text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
-            first, *_ = re.split(r"[:(\n]", text)
-            lines.append(f"                  {file.stem:7}{first.rstrip('. ')}")
-    return "\n".join(lines)
 
 
 def find_command(name: str) -> Command:
@@ -115,8 +101,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _carry_out(words: Sequence[str], stop: StopRequest) -> int:
-    if not words or words[0] in ("-h", "--help") or words in (["train"], ["train", "-h"], ["train", "--help"]):
-        print(HELP.format(agents=list_agents()), end="")
+    if not words or words[0] in ("-h", "--help"):
+        from engram.commands.help_page import agent_lines  # noqa: PLC0415
+
+        agents = "\n".join(f"{'':18}{name:7}{said}" for name, said in agent_lines().items())
+        print(HELP.format(agents=agents), end="")
         return 0
     if words[0] == "--version":
         print(f"engram {__version__}")

@@ -11,6 +11,7 @@ import engram
 from engram import D3QN, MFEC, NEC, Agent, evaluate_policy, load
 from engram.cli import main
 from engram.errors import EngramError, InvalidInputError, ModelFileError
+from tests.envs.own_envs import SPACES, Walk
 from tests.faults.mutations import content_of, signed
 from tests.faults.worlds import Vectors
 
@@ -96,3 +97,61 @@ def test_spaces_that_cannot_be_are_refused(spaces: dict[str, Any], tmp_path: Pat
     path.write_bytes(signed(content))
     with pytest.raises(EngramError, match=r"is damaged|must be|columns"):
         engram.load(path, for_prediction=True)
+
+
+@pytest.mark.parametrize("shown", SPACES)
+def test_an_agent_without_its_environment_takes_observations_as_that_gives_them(shown: str, tmp_path: Path) -> None:
+    trained = MFEC(lambda: Walk(shown), capacity=50).learn(100)
+    trained.save(path := tmp_path / "agent.safetensors")
+    loaded, env = load(path, for_prediction=True), Walk(shown)
+    for env.cell in (0, 3, 4):
+        assert loaded.predict(env.seen())[0] == trained.predict(env.seen())[0]
+        np.testing.assert_array_equal(
+            loaded.q_values(loaded.source.form.read(env.seen())[0]),
+            trained.q_values(trained.source.form.read(env.seen())[0]),
+        )
+    loaded.save(again := tmp_path / "again.safetensors")
+    assert again.read_bytes() == path.read_bytes()
+    assert evaluate_policy(loaded, lambda: Walk(shown), 2) == evaluate_policy(trained, lambda: Walk(shown), 2)
+    content = content_of(path)  # as older files are
+    content.manifest["description"].pop("form", None)
+    path.write_bytes(signed(content))
+    old = load(path, for_prediction=True)
+    seen = trained.source.form.read(env.seen())[0]
+    assert old.predict(seen[0])[0] == trained.predict(env.seen())[0]
+    if not trained.source.form.plain:
+        with pytest.raises(InvalidInputError, match=r"older files never do: .* load\(path, env\), and save it again"):
+            old.predict(env.seen())
+    load(path, lambda: Walk(shown))
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"flat": {"numbers": [5]}},
+        {"flat": {"numbers": [-2, -3]}},
+        {"flat": {"choices": [6], "starts": [0, 1], "shape": []}},
+        {"flat": {"choices": [2.0, 4], "starts": [0, 0], "shape": [2]}},
+        {"flat": {"choices": [2**62, 4], "starts": [0, 0], "shape": [2]}},
+        {"flat": {"dict": [[["a"], {"numbers": [6]}]]}},
+        {"flat": {"tuple": 3}},
+        {"flat": 7},
+        {"images": [2, 3, 1]},
+        {"images": [0, 0, 0]},
+        {"module": "os"},
+        [],
+    ],
+)
+def test_forms_that_cannot_be_are_refused(form: Any, tmp_path: Path) -> None:
+    MFEC(lambda: Walk("dict"), capacity=5).save(path := tmp_path / "agent.safetensors")
+    content = content_of(path)
+    content.manifest["description"]["form"] = form
+    path.write_bytes(signed(content))
+    with pytest.raises(EngramError, match=r"is damaged|must be"):
+        load(path, for_prediction=True)
+
+
+def test_an_environment_whose_observations_are_others_is_refused(tmp_path: Path) -> None:
+    MFEC(lambda: Walk("number"), capacity=5).save(path := tmp_path / "agent.safetensors")
+    with pytest.raises(InvalidInputError, match=r"trained with .*'starts': \[3\].* but the environment has .*dict"):
+        load(path, lambda: Walk("dict"))  # which has as many numbers, and means others

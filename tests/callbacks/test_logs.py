@@ -168,3 +168,31 @@ while at + 7 <= len(data):
             found += [(step, name, value) for name, value in items.items() if not name.startswith("_")]
 print(json.dumps(found))
 """
+
+
+def test_a_line_that_was_torn_is_cut_and_the_log_goes_on(tmp_path: Path) -> None:
+    whole, torn = tmp_path / "whole.csv", tmp_path / "torn.csv"
+    MFEC("CartPole-v1", capacity=20, seed=1).learn(300, CsvLog(whole))
+    agent: Any = MFEC("CartPole-v1", capacity=20, seed=1).learn(200, CsvLog(torn))
+    with torn.open("ab") as file:
+        file.write(b"230,episo")
+    agent.learn(100, CsvLog(torn))
+    assert torn.read_text() == whole.read_text()
+
+
+@pytest.mark.parametrize("content", ["a,b", "a,b\n", "notes\nof mine\n"])
+def test_a_file_without_our_columns_is_left_alone(content: str, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(content)
+    with pytest.raises(StorageError, match="is not a log of ours"):
+        MFEC("CartPole-v1", capacity=5).learn(10, CsvLog(tmp_path / "x.csv"))
+    assert (tmp_path / "x.csv").read_text() == content
+
+
+def test_weights_and_biases_hears_nothing_of_a_finished_run_and_that_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    RunFolder(tmp_path).record(RUN, RUN.make_agent())
+    assert main(["train", "--resume", str(tmp_path), "--log", "wandb"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Weights & Biases was told nothing" in said
+    assert "logs for other programs" not in said

@@ -90,10 +90,17 @@ def test_films_are_taken_every_so_many_steps(tmp_path: Path) -> None:
 
 def test_an_environment_that_was_handed_over_is_not_played_in() -> None:
     env = gymnasium.make("CartPole-v1")
-    given = MFEC(env, capacity=5, seed=1)
+    given = MFEC(env, capacity=30, seed=1)
+    heard: list[Event] = []
+    given.learn(100, [Evaluate(every=50, episodes=2), heard.append])  # in environments of the same id
+    assert [event.mean for event in evaluations(heard)][-1] == evaluate_policy(given, "CartPole-v1", 2)[0]
+    assert given.memory.entries(1)["values"].tolist() == agent().learn(100).memory.entries(1)["values"].tolist()
+    with pytest.raises(InvalidInputError, match=r"in the very environment that the agent learns in"):
+        given.learn(10, Evaluate(every=5, env=env))
+    given.source.name = None
     with pytest.raises(InvalidInputError, match=r"evaluations need one of their own: Evaluate\(…, env=…\)"):
         given.learn(10, Evaluate(every=5))
-    heard: list[Event] = []
+    heard.clear()
     given.learn(10, [Evaluate(every=5, episodes=1, env="CartPole-v1"), heard.append])
     assert len(evaluations(heard)) == 2
     nameless = MFEC(lambda: gymnasium.make("CartPole-v1"), capacity=5)

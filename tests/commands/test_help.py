@@ -1,6 +1,7 @@
 """Help in groups, completion in a shell, and what is typed wrongly."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,8 @@ from tyro.conf import Positional
 
 from engram import MFEC, checks
 from engram.cli import COMMANDS, main
-from engram.commands.options import options_of
+from engram.commands.options import as_typed, options_of, parse
+from engram.commands.train import Resume
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,20 @@ def test_options_are_described_as_they_are_typed() -> None:
     }
 
 
+def test_a_command_is_printed_as_it_was_typed() -> None:
+    options = Sample(Path("a b"), "b", 0.5, (1, 2), True, False)
+    assert as_typed("engram sample", options) == (
+        "engram sample 'a b' --kind b --rate 0.5 --sizes 1 2 --quick --no-progress"
+    )
+    assert as_typed("engram sample", Sample(Path("x"))) == "engram sample x"
+    given = Resume(run=Path("x"), wrapper=("TimeLimit?max_episode_steps=9", "m:C"), log=("csv",), steps=7)
+    words = as_typed("engram train --resume", given)
+    assert words == (
+        "engram train --resume x --log csv --wrapper 'TimeLimit?max_episode_steps=9' --wrapper m:C --steps 7"
+    )
+    assert parse(Resume, prog="", words=shlex.split(words)[3:]) == given
+
+
 def shown(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     with pytest.raises(SystemExit) as ended:
         main(words)
@@ -62,6 +78,25 @@ def test_help_begins_with_what_one_sets_first(
     assert "[None]" not in told
     assert max(map(len, told.splitlines())) <= width
     assert told.count("  --seed ") == 1
+
+
+@pytest.mark.parametrize("words", [["train"], ["train", "--help"], ["train", "-h"]])
+def test_help_of_train_lists_the_agents_and_the_options_of_all(
+    words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(words) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("usage: engram train AGENT [OPTIONS]\n       engram train --resume FOLDER [OPTIONS]\n")
+    for line in ("mfec                      Model-free episodic control", "nec  ", "d3qn  ", "module:Class  "):
+        assert f"\n  {line}" in told
+    for option in ("--env NAME", "--steps N", "--out PATH", "--discount X", "--evaluation-episodes N"):
+        assert f"\n  {option}" in told
+    assert "\n  --capacity" not in told  # D3QN has none
+    assert "engram train mfec --help" in " ".join(told.split())
+    assert "engram train --resume --help" in " ".join(told.split())
+    assert "[depends on the agent]" in told  # steps
+    assert max(map(len, told.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "train"])
@@ -91,6 +126,7 @@ def test_help_imports_little() -> None:
         return set(done.stderr.split())
 
     assert imported("--help") == set()
+    assert "torch" not in imported("train", "--help")
     assert "torch" not in imported("train", "nec", "--help")
 
 

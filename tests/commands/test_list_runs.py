@@ -82,3 +82,28 @@ def test_a_single_run_a_folder_without_runs_and_none_at_all(folder: Path, capsys
     assert "holds no runs; train one" in " ".join(capsys.readouterr().out.split())
     assert main(["runs", str(folder / "gone")]) == 2
     assert "there is no folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("evaluation_interval_steps", "often"), ("evaluation_episodes", None), ("evaluation_epsilon", [])],
+)
+def test_a_config_whose_numbers_are_none_is_told(
+    name: str, value: object, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = folder / "a-finished" / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
+    found = {Path(str(run["folder"])).name: run for run in listed(folder, capsys=capsys)}
+    assert f"config.json does not describe a run: {name} must be" in str(found["a-finished"]["why"])
+    for command in ("report", "eval"):
+        assert main([command, str(path.parent)]) in (0, 2)
+        assert "did not foresee" not in capsys.readouterr().err
+
+
+def test_a_capacity_that_is_no_number_is_shown_as_it_is(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder / "a-finished" / "config.json"
+    config = json.loads(path.read_text())
+    config["settings"]["capacity"] = "plenty"
+    path.write_text(json.dumps(config))
+    assert main(["runs", str(folder)]) == 0
+    assert "plenty" in capsys.readouterr().out

@@ -74,6 +74,18 @@ def test_a_run_says_how_to_go_on_and_that_works_as_printed(
         assert "finished already" in run(["train", "--resume", "my run"], capsys)
 
 
+def test_the_whole_command_has_the_options_that_were_given(capsys: pytest.CaptureFixture[str]) -> None:
+    run([*TRAIN, *SHORT, "--env", f"{OWN}:Walk-v0", "--out", "run"], capsys)
+    steps = 100 + json.loads(Path("run/config.json").read_text())["steps"]
+    assert main(["train", "--steps", str(steps), "--no-progress", "--log", "csv", "--resume", "run"]) == 2
+    words = printed(capsys.readouterr().err)
+    assert {"--steps", str(steps), "--no-progress", "--log", "csv"} <= set(words)
+    run(words, capsys)
+    assert json.loads(Path("run/result.json").read_text())["steps"] == steps
+    assert main(["eval", "run", "--episodes", "3", "--show"]) == 2
+    assert "episode 2: return" in run(printed(capsys.readouterr().err), capsys)
+
+
 def test_wrappers_alone_are_added_to_the_runs_environment(capsys: pytest.CaptureFixture[str]) -> None:
     run([*TRAIN, "--wrapper", f"{OWN}:Half?by=4", "--out", "run"], capsys)
     whole = run(["eval", "run", "--wrapper", f"{OWN}:Half?by=4"], capsys)

@@ -54,3 +54,69 @@ def test_an_environment_that_cannot_be_made_is_told_before_any_run(capsys: pytes
     assert main(["study", "mine.toml"]) == 2
     assert "did you mean 'CartPole-v1'" in " ".join(capsys.readouterr().err.split())
     assert not Path("runs").exists()
+
+
+STUDY = """
+agent = "mfec"
+env = "CartPole-v1"
+steps = 120
+seeds = [3, 4, 5]
+sizes = [5, 10, 20]
+strategies = ["lru"]
+evaluation = { interval_steps = 60, episodes = 1 }
+"""
+
+
+def declared(folder: str) -> dict[str, dict[str, object]]:
+    found: dict[str, dict[str, object]] = json.loads(Path(folder, "study.json").read_text())["runs"]
+    return found
+
+
+def test_quick_takes_two_seeds_and_two_sizes_of_the_file() -> None:
+    Path("mine.toml").write_text(STUDY)
+    assert main(["study", "mine.toml", "--quick", "--jobs", "1"]) == 0
+    places = [(place["capacity"], place["seed"]) for place in declared("runs/mine").values()]
+    assert sorted(places) == [(5, 3), (5, 4), (20, 3), (20, 4)]
+
+
+def test_a_file_that_was_changed_is_told_of_and_versions_are_not_mixed(capsys: pytest.CaptureFixture[str]) -> None:
+    small = STUDY.replace("[3, 4, 5]", "1").replace("[5, 10, 20]", "[5, 10]")
+    Path("mine.toml").write_text(small)
+    assert main(["study", "mine.toml", "--jobs", "1"]) == 0
+    assert main(["study", "mine.toml", "--jobs", "1", "--seeds", "2", "--quick"]) == 0  # a part, and more seeds
+    assert "not of the study as it is now" not in capsys.readouterr().out
+    first = declared("runs/mine")
+    assert not any("earlier" in place for place in first.values())
+
+    Path("mine.toml").write_text(small.replace("steps = 120", "steps = 180").replace("[5, 10]", "[5]"))
+    assert main(["study", "mine.toml", "--jobs", "1"]) == 0
+    told = capsys.readouterr().out
+    assert "also holds runs that are not of the study as it is now (4); mine.toml or its options were changed:" in told
+    assert "the report leaves them out, as their cells have other runs now" in told
+    assert "the report shows them too" in told
+    assert "another name or another folder (--out)" in told
+    marked = declared("runs/mine")
+    assert {run_id for run_id, place in marked.items() if place.get("earlier")} == set(first)
+
+    assert main(["report", "runs/mine"]) == 0
+    page = Path("runs/mine/README.md").read_text()
+    assert "Some runs in the folder (4) are not of the study as it was last started" in page
+    assert "Left out, as their cells have other runs now: 2." in page
+    assert "Shown below all the same: 2." in page
+    new = next(run_id for run_id, place in marked.items() if place["steps"] == 180)
+    (line,) = [line for line in Path("runs/mine/scores.csv").read_text().splitlines() if ",5," in line]
+    assert new in line
+    assert not any(run_id in line for run_id in first)
+
+    Path("mine.toml").write_text(small)  # as it was: the first runs are the study's again
+    assert main(["study", "mine.toml", "--jobs", "1"]) == 0
+    assert "not of the study as it is now (1)" in capsys.readouterr().out
+    assert [run_id for run_id, place in declared("runs/mine").items() if place.get("earlier")] == [new]
+
+
+def test_a_python_file_that_ends_the_program_is_told_of(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("my_exit.py").write_text("x = 1\nraise SystemExit(0)\n")
+    assert main(["study", "my_exit.py"]) == 2
+    told = capsys.readouterr().err
+    assert "my_exit.py, line 2, ends the program (SystemExit)" in told
+    assert 'if __name__ == "__main__"' in told

@@ -1,16 +1,18 @@
 """`engram tune`: what is tried depends on the seed alone, finished runs are kept, and the result can be typed."""
 
+import copy
 import json
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engram.cli import main
-from engram.commands.train import training_options
+from engram.commands.training_options import training_options
 from engram.lab.outcome import News, Outcome
-from engram.lab.search_file import Trial, best_of
+from engram.lab.search_file import Trial, best_of, write_search
 from engram.lab.tuning import tune
 from engram.runs.finished import shown_score
 from engram.runs.run import Run
@@ -94,3 +96,58 @@ def test_a_trial_that_fails_has_no_score_and_the_search_goes_on(tmp_path: Path) 
     assert best_of(trials) is None
     two = [Trial(0, {}, [1.0]), Trial(1, {}, [3.0, 1.0]), Trial(2, {}, [9.0], failed=1)]
     assert best_of(two) == two[1]
+
+
+DAMAGES: dict[str, Callable[[Any], object]] = {
+    "nothing": lambda told: told.clear(),
+    "no agent": lambda told: told["search"].pop("agent"),
+    "another env": lambda told: told["search"].update(env=3),
+    "no space": lambda told: told["search"].update(space={}),
+    "a space of words": lambda told: told["search"].update(space="capacity"),
+    "a span without an end": lambda told: told["search"]["space"]["capacity"].pop("high"),
+    "seeds": lambda told: told["search"].update(seeds=3),
+    "steps": lambda told: told["search"].update(steps="many"),
+    "a surrogate": lambda told: told["search"]["space"].update(strategy=["\ud800"]),
+    "trials of words": lambda told: told.update(trials="all"),
+    "a score of words": lambda told: told["trials"][0].update(scores=["high"]),
+    "a score that is no number": lambda told: told["trials"][0].update(scores=[float("nan")]),
+    "a setting that was not tried": lambda told: told["trials"][0]["settings"].update(strategy="rew"),
+    "a setting outside its span": lambda told: told["trials"][0]["settings"].update(capacity=-7),
+    "a setting of words": lambda told: told["trials"][0]["settings"].update(capacity="large"),
+    "a setting that is missing": lambda told: told["trials"][0]["settings"].clear(),
+    "a best of words": lambda told: told.update(best="the first"),
+    "a command that is no text": lambda told: told["best"].update(command=["engram"]),
+}
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the file of a search holds."""
+    out = tmp_path_factory.mktemp("search")
+    space = read(out, FILE.replace("trials = 7", "trials = 2"))
+    write_search(space, [Trial(0, {"strategy": "lru", "capacity": 12, "delta": 0.01}, [1.0, 2.0])], out)
+    found: dict[str, Any] = json.loads((out / "tune.json").read_text())
+    return found
+
+
+def test_the_page_of_a_search_replaces_no_other(
+    searched: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "tune.json").write_text(json.dumps(searched))
+    out = tmp_path / "page"
+    assert main(["report", str(tmp_path), "--out", str(out)]) == 0
+    assert main(["report", str(tmp_path), "--out", str(out)]) == 0  # its own
+    (out / "index.html").unlink()
+    assert main(["report", str(tmp_path), "--out", str(out)]) == 2
+    assert f"{out / 'README.md'} is there already, and no page about the same" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_file_of_a_search_is_told_of(
+    name: str, searched: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = copy.deepcopy(searched)
+    DAMAGES[name](told)
+    (tmp_path / "tune.json").write_text(json.dumps(told))
+    assert main(["report", str(tmp_path)]) == 2
+    assert "cannot read" in capsys.readouterr().err

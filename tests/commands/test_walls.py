@@ -29,6 +29,21 @@ def told(capsys: pytest.CaptureFixture[str]) -> str:
 def test_settings_without_a_name_are_refused(kind: Any) -> None:
     with pytest.raises(TypeError, match="settings by name"):
         kind("CartPole-v1", "dkm", 50)
+    with pytest.raises(TypeError, match="got no environment"):
+        kind()
+
+
+@pytest.mark.parametrize(
+    ("unnamed", "named"),
+    [
+        (("MlpPolicy", "CartPole-v1"), {}),
+        (("MlpPolicy",), {"env": "CartPole-v1"}),
+        ((), {"policy": "MlpPolicy", "env": "CartPole-v1"}),
+    ],
+)
+def test_no_name_of_a_policy_is_needed(unnamed: tuple[Any, ...], named: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=r"MFEC needs no policy's name, got 'MlpPolicy'; leave it out: MFEC\(env, …\)"):
+        MFEC(*unnamed, **named)
 
 
 def test_wrappers_are_added_to_those_of_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 """Environments from ids, objects and functions, and what is said about those that cannot be used."""
 
+import tracemalloc
 from typing import Any
 
 import gymnasium
@@ -10,6 +11,7 @@ from engram.envs.make import EnvSource, make_by_id, registered_name, resolved_op
 from engram.envs.names import parse_id
 from engram.errors import InvalidInputError
 from tests.conftest import Corridor
+from tests.envs.own_envs import Walk
 
 
 def test_an_id_makes_new_environments_and_gives_their_spaces() -> None:
@@ -92,3 +94,23 @@ def test_options_are_read_as_json_or_text() -> None:
 def test_what_cannot_be_used_is_refused_with_a_reason(env: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         EnvSource(env)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "CartPole-v1|FrameStackObservation?stack_size=200000000",
+        "CartPole-v1|FrameStackObservation?stack_size=4|FrameStackObservation?stack_size=2000000",
+        "Acrobot-v1|DiscretizeObservation?bins=900000000",
+        "Acrobot-v1|DiscretizeObservation?bins=100",
+        f"{Walk.__name__}-v0?shown=image|ResizeObservation?shape=[100000,100000]",
+    ],
+)
+def test_observations_that_no_memory_could_hold_are_refused_before_they_are_made(name: str) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidInputError, match=r"at most 16,777,216 "):
+            EnvSource(name)
+        assert tracemalloc.get_traced_memory()[1] < 2**26
+    finally:
+        tracemalloc.stop()

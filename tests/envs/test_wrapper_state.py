@@ -145,3 +145,91 @@ def test_two_wrappers_of_one_kind_are_told_apart_and_others_keep_nothing() -> No
     assert list(states_of(twice)) == ["NormalizeObservation", "NormalizeObservation-2"]
     assert states_of(gymnasium.wrappers.TimeAwareObservation(gymnasium.make("CartPole-v1"))) == {}
     assert "wrappers" not in D3QN("CartPole-v1").state_dict()
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_steps_of_the_users_own_count_for_nothing(make: Callable[[], Env], tmp_path: Path) -> None:
+    env = make()
+    agent = MFEC(env, capacity=30, **QUICK).learn(100)
+    learned = agent.wrapper_states()
+    agent.save(tmp_path / "before")
+    env.reset(seed=0)
+    for _ in range(5):
+        env.step(0)
+    np.testing.assert_equal(agent.wrapper_states(), learned)
+    agent.save(tmp_path / "after")
+    assert (tmp_path / "after").read_bytes() == (tmp_path / "before").read_bytes()
+    agent.abandon_game()
+    np.testing.assert_equal(agent.wrapper_states(), learned)
+    other = MFEC(make(), capacity=30, **QUICK).learn(100)
+    other.abandon_game()
+    assert_same_state(agent.learn(40), other.learn(40))
+
+
+def test_a_wrapper_that_was_moved_tells_where_the_environment_cannot() -> None:
+    class Sealed(gymnasium.Wrapper[Any, Any, Any, Any]):
+        def __init__(self) -> None:
+            super().__init__(gymnasium.make("CartPole-v1"))
+            self.secret = lambda: None  # so that its fingerprint cannot be taken
+
+    env = NormalizeObservation(Sealed())
+    agent = MFEC(env, capacity=30, **QUICK).learn(100)
+    env.reset(seed=0)
+    env.step(0)
+    assert_same_state(agent.learn(40), MFEC(NormalizeObservation(Sealed()), capacity=30, **QUICK).learn(140))
+
+
+def test_an_environment_that_is_handed_out_remembers_what_was_learned(tmp_path: Path) -> None:
+    agent = MFEC(normalised, capacity=30, **QUICK).learn(100)
+    agent.save(tmp_path / "agent")
+    loaded = load(tmp_path / "agent", normalised)
+    np.testing.assert_equal(states_of(loaded.get_env()), agent.wrapper_states())
+    assert_same_state(loaded.learn(40), agent.learn(40))
+
+
+def test_another_environment_goes_on_with_what_was_learned(tmp_path: Path) -> None:
+    agent = MFEC(normalised, capacity=30, **QUICK).learn(100)
+    learned = agent.wrapper_states()
+    agent.save(tmp_path / "agent")
+    for each in (agent, load(tmp_path / "agent", for_prediction=True)):
+        each.set_env(normalised())
+        np.testing.assert_equal(each.wrapper_states(), learned)
+        np.testing.assert_equal(states_of(each.get_env()), learned)
+    with pytest.raises(InvalidInputError, match="no wrapper that keeps statistics; wrap the environment as it was"):
+        agent.set_env("CartPole-v1")
+    assert agent.learn(10).steps == 110
+    fresh = MFEC("CartPole-v1", capacity=30)
+    fresh.set_env(normalised)  # which has learned nothing yet
+    assert fresh.learn(10).steps == 10
+
+
+class Odd(Counting):
+    """Remembers what JSON does not know."""
+
+    def state_dict(self) -> dict[Any, Any]:
+        return {"count": np.int64(self.count), 3: (np.array(1.5), "x"), "seen": [np.arange(2)]}
+
+    def load_state_dict(self, state: dict[Any, Any]) -> None:
+        assert type(state["count"]) is np.int64
+        assert type(state[3]) is tuple
+        assert state[3][0].shape == ()
+        assert state["seen"][0].tolist() == [0, 1]
+        self.count = int(state["count"])
+
+
+def test_states_of_any_plain_kind_go_on_exactly(tmp_path: Path) -> None:
+    def make() -> Env:
+        return Odd(gymnasium.make("CartPole-v1"))
+
+    whole = MFEC(make, capacity=30, seed=3, **QUICK).learn(190)
+    MFEC(make, capacity=30, seed=3, **QUICK).learn(130).save(tmp_path / "half.safetensors")
+    assert_same_state(whole, load(tmp_path / "half.safetensors", make).learn(60))
+
+
+def test_states_that_a_file_cannot_hold_are_refused_when_the_agent_is_made() -> None:
+    class Unsaved(Counting):
+        def state_dict(self) -> dict[str, Any]:
+            return {"seen": {1, 2}}
+
+    with pytest.raises(InvalidInputError, match=r"state_dict\(\) of Unsaved\['seen'\] is \{1, 2\}, a set.*use sorted"):
+        MFEC(lambda: Unsaved(gymnasium.make("CartPole-v1")), capacity=5)

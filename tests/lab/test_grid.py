@@ -111,3 +111,12 @@ def test_more_runs_than_a_study_can_have_are_refused_before_they_are_made() -> N
     grid = Grid("mfec", "CartPole-v1", 100, range(50_000), strategies=("lru", "dkm"), sizes=(10, 20))
     with pytest.raises(InvalidInputError, match=r"would have 200,000 runs, and can have at most 100,000; .*--seeds"):
         Study("large", "Large", (grid,)).runs()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "chosen"),
+    [((), []), ((20,), [20]), ((20, 50), [20, 50]), ((20, 50, 80), [20, 80]), ((5, 10, 25, 50, 100), [5, 50])],
+)
+def test_a_quick_study_has_two_sizes_and_two_of_its_own_seeds(sizes: tuple[int, ...], chosen: list[int]) -> None:
+    quick = Grid("mfec", "CartPole-v1", 1_000, (5, 6, 7), ("lru",), sizes).quick()
+    assert (list(quick.sizes), list(quick.seeds)) == (chosen, [5, 6])

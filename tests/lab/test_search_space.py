@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engram.commands.train import training_options
+from engram.commands.training_options import training_options
 from engram.errors import InvalidInputError
 from engram.lab.grid import Grid
 from engram.lab.search_space import Choice, SearchSpace, Span, parse_choices, parse_settings, read_space

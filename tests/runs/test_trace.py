@@ -1,5 +1,6 @@
 """Traces: they tell where every entry comes from, change nothing of a run, and survive interruptions exactly."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -172,3 +173,83 @@ def test_train_has_the_option(tmp_path: Path) -> None:
     words = ["train", "mfec", "--steps", "300", "--capacity", "20", "--out", str(tmp_path / "run"), "--no-progress"]
     assert main([*words, "--trace"]) == 0
     assert read_trace(tmp_path / "run") is not None
+
+
+def test_a_trace_is_not_forgotten_by_a_process_that_is_killed_before_its_first_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = a_run(steps=300)
+    record(run, tmp_path / "whole", trace=True)
+
+    def killed(*_: Any) -> None:
+        raise StopError
+
+    for place in ("claim", "_tidy_up"):  # just before config.json is written, and just after
+        with monkeypatch.context() as patched:
+            patched.setattr(RunFolder, place, killed)
+            with pytest.raises(StopError):
+                record(run, tmp_path / place, trace=True)
+    record(run, tmp_path / "_tidy_up")  # as `engram train --resume` does
+    assert content(tmp_path / "_tidy_up") == content(tmp_path / "whole")
+    record(run, tmp_path / "claim")  # of which no run was known yet: it is begun anew, without a trace
+    assert list(content(tmp_path / "claim")) == ["model.safetensors"]
+
+
+ODD: dict[str, Any] = {
+    "sizes": np.array([0.5, 1.5]),
+    "held": np.array([2**62, 2**62]),
+    "keys": np.zeros((60, 0), np.float32),
+    "values": np.full(60, 1e308),
+    "states": np.zeros(60, np.float32),
+    "counts": np.full(60, np.nan),
+    "ages": np.full(60, 10**12),
+    "games": np.full(60, 10**9),
+    "steps": np.full(60, 10**9),
+}
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("traced") / "run"
+    record(a_run(steps=600), path, trace=True)
+    return path
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_snapshots_that_cannot_be_are_told(
+    name: str, traced: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(traced, tmp_path / "run")
+    path = tmp_path / "run" / name_of(600)
+    manifest, arrays = read_arrays(path)
+    assert ODD[name].shape != arrays[name].shape or (ODD[name] != arrays[name]).any()
+    write_arrays(path, {key: manifest[key] for key in ("step", "capacity")}, {**arrays, name: ODD[name]})
+    assert main(["inspect", str(tmp_path / "run")]) == 2
+    assert "delete it" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    "change", [{"step": "600"}, {"step": 590}, {"capacity": -1}, {"capacity": 31}, {"capacity": None}]
+)
+def test_what_a_snapshot_says_of_itself_is_checked(
+    change: dict[str, Any], traced: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(traced, tmp_path / "run")
+    path = tmp_path / "run" / name_of(600)
+    manifest, arrays = read_arrays(path)
+    write_arrays(path, {key: manifest[key] for key in ("step", "capacity")} | change, arrays)
+    assert main(["inspect", str(tmp_path / "run")]) == 2
+    assert "; delete " in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("name", ["games", "lengths", "actions"])
+@pytest.mark.parametrize(
+    "wrong", [np.zeros(0, np.int64), np.full((3, 3), 1), np.full(40, 7), np.full(40, 0.5), np.full(40, -1)]
+)
+def test_games_that_cannot_be_are_told(name: str, wrong: Any, traced: Path, tmp_path: Path) -> None:
+    shutil.copytree(traced, tmp_path / "run")
+    path = tmp_path / "run" / "trace.safetensors"
+    about, arrays = read_arrays(path)
+    write_arrays(path, {key: about[key] for key in ("interval", "step", "seed")}, {**arrays, name: wrong})
+    with pytest.raises(ModelFileError, match="is not the trace of a run"):
+        read_trace(tmp_path / "run")

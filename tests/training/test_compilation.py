@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -104,3 +105,13 @@ def test_as_many_parts_as_fit() -> None:
     assert as_many_as_fit(["abc", "de", "f"], 0) == "abc"
     assert as_many_as_fit(["abc", "de", "f"], 8) == "abc · de"
     assert as_many_as_fit(["abc", "de", "f"], 12) == "abc · de · f"
+
+
+def test_a_process_that_is_stopped_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engram.memory.rehearsal.LONGEST_WAIT", 0.2)
+    rehearsal = Rehearsal(EpisodicMemory(actions=2, key_size=4, capacity=10))
+    os.kill(rehearsal._process.pid, signal.SIGSTOP)
+    for kernel in rehearsal.kernels:
+        rehearsal.wait_for(kernel)
+    assert rehearsal._process.poll() == -signal.SIGKILL
+    rehearsal.close()

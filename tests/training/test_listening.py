@@ -169,3 +169,21 @@ def test_an_agent_goes_on_in_another_environment(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="but the environment has"):
         learned.set_env("Acrobot-v1")
     assert learned.learn(5).steps == 72
+
+
+def test_an_evaluation_in_answer_to_another_is_refused() -> None:
+    def evaluate(event: Event) -> Evaluation:
+        return Evaluation(event.step, (1.0,), (1,))
+
+    with pytest.raises(
+        InvalidInputError, match=r"answered the evaluation at step 1 with another one.*other events only"
+    ):
+        agent().learn(5, evaluate)
+
+
+@pytest.mark.parametrize("wrong", [lambda locals_, globals_: True, lambda: None, MFEC.learn])
+def test_a_function_of_anything_but_an_event_is_told_what_it_gets(wrong: Any) -> None:
+    with pytest.raises(
+        InvalidInputError, match=r"gets one argument, the event, .*one of \(locals, globals\).*def callback"
+    ):
+        agent().learn(5, wrong)

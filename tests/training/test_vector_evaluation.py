@@ -4,6 +4,7 @@ import logging
 from typing import Any
 
 import gymnasium
+import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 from gymnasium.wrappers import NormalizeObservation
@@ -99,3 +100,33 @@ def test_evaluation_ends_where_episodes_do_not_and_says_so(
     ]
     limited = gymnasium.wrappers.TimeLimit(Endless(), 70)
     assert evaluate_policy(agent, limited, 2) == (70, 0)
+
+
+class Marked(Corridor):
+    """A corridor with a mask of the user's choice."""
+
+    def __init__(self, mask: Any) -> None:
+        super().__init__()
+        self.mask = mask
+
+    def step(self, action: Any) -> Any:
+        *answer, _ = super().step(action)
+        return *answer, {"action_mask": self.mask}
+
+
+@pytest.mark.parametrize(
+    ("mask", "said"),
+    [
+        (np.array([0, 0]), "allows no action, though the game goes on"),
+        (np.array([5, 0]), r"gave the action_mask .* at step 1; it must be an array of 2 whole numbers, 0 or 1"),
+        (np.array([1.0, 0.0]), "must be an array of 2 whole numbers, 0 or 1"),
+        (np.array([1, 0, 1]), "must be an array of 2 whole numbers, 0 or 1"),
+        ([1, 0, 1], "must be an array of 2 whole numbers, 0 or 1"),
+        (1, "must be an array of 2 whole numbers, 0 or 1"),
+    ],
+)
+@pytest.mark.parametrize("vector", [False, True])
+def test_masks_must_be_right_in_vector_environments_too(mask: Any, said: str, vector: bool) -> None:
+    env: Any = SyncVectorEnv([lambda: Marked(mask)] * 2) if vector else Marked(mask)
+    with pytest.raises(FaultyEnvironmentError, match=said):
+        evaluate_policy(MFEC(Corridor, capacity=5), env, 2, max_steps=5)

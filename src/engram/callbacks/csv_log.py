@@ -21,8 +21,8 @@ Row = dict[str, str]
 class CsvLog(Callback):
     """Writes a row for each episode and evaluation: the step, which of both it is, and a column for each number.
 
-    Where learning goes on, so does the file: rows of later steps than the agent's own are dropped first. In a run it is
-    made again from the run's own log.
+    Where learning goes on, so does the file: rows of later steps than the agent's own are dropped first, and a line
+    that was torn by a crash. In a run it is made again from the run's own log.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -62,12 +62,13 @@ class CsvLog(Callback):
             self._file = None
 
     def _read(self) -> list[Row]:
-        """The rows that the file has."""
-        if not is_file(self.path):
-            return []
+        """The rows that the file has; a last line is left out that was being written when a process was killed."""
+        content = read_file(self.path) if is_file(self.path) else b""
         try:
-            rows = list(csv.DictReader(StringIO(read_file(self.path).decode(), newline="")))
-            if all(row["step"].isdecimal() and row["event"] for row in rows):
+            whole = content[: content.rfind(b"\n") + 1].decode()
+            reader = csv.DictReader(StringIO(whole, newline=""))
+            rows, ours = list(reader), not content or list(reader.fieldnames or ())[:2] == FIRST
+            if ours and all(row["step"].isdecimal() and row["event"] for row in rows):
                 return [{name: text for name, text in row.items() if text} for row in rows]
         except (ValueError, KeyError, AttributeError, csv.Error):
             pass

@@ -21,7 +21,7 @@ class Evaluate(Callback):
     Args:
         every: Steps between two evaluations.
         episodes: That are played, always from the same starts.
-        env: Where they are played; by default in new environments of the agent's own kind.
+        env: Where they are played; by default in new environments such as the agent learns in.
         max_steps: After which an episode is cut off.
         save_best: A file for the agent with the best evaluation so far.
     """
@@ -44,11 +44,11 @@ class Evaluate(Callback):
 
     def begin(self, agent: Agent) -> None:
         """Make environments to play in."""
-        source = agent.source if self._source is None else self._source
-        if self._source is None and source.shared:
+        source = _another(agent.source) if self._source is None else self._source
+        if source.shared and agent.source.shared and source.peek() is agent.source.peek():
             raise InvalidInputError(
-                "the agent learns in an environment that was handed over, of which no second can be made; evaluations "
-                "need one of their own: Evaluate(…, env=…)"
+                "evaluations would be played in the very environment that the agent learns in, and move it; give them "
+                "another one: Evaluate(…, env=…)"
             )
         self._envs = source.make_several(min(self._episodes, SIDE_BY_SIDE))
 
@@ -67,3 +67,15 @@ class Evaluate(Callback):
             for env in self._envs:
                 close(env)
         self._envs = []
+
+
+def _another(source: EnvSource) -> EnvSource:
+    """Where environments come from that are such as an agent learns in, and not the same."""
+    if not source.shared:
+        return source
+    if source.name is None:
+        raise InvalidInputError(
+            "the agent learns in an environment that was handed over and has no id, so that no second can be made; "
+            "evaluations need one of their own: Evaluate(…, env=…)"
+        )
+    return EnvSource(source.name)

@@ -6,13 +6,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
-from rich.table import Table
-
 from engram import checks
 from engram.bench.contest import Row
 from engram.bench.speeds import changes, check_outcome_path, read_outcome, write_outcome
 from engram.commands.options import parse
 from engram.commands.screen import Console, Text
+from engram.lab.fitted_table import FittedTable
 
 Group = Literal["reading", "training", "playing"]
 GROUPS: tuple[Group, ...] = ("reading", "training", "playing")
@@ -47,40 +46,41 @@ def bench(words: Sequence[str], console: Console) -> None:
         for row in measure(quick=options.quick, seed=seed, rounds=rounds):
             console.print(f"{row.group}: {row.name} beside {row.peer}: {row.ratio:.2f}", style="dim", highlight=False)
             rows.append(row)
-    console.print(table_of(rows))
+    console.print("Speed: the peer's time ÷ Engram's, medians (quartiles)")
+    for kind in dict.fromkeys(row.group for row in rows):
+        console.print(Text(kind, "bold"))
+        show(table_of([row for row in rows if row.group == kind]), console)
     if options.out is not None:
         write_outcome(options.out, rows, seed=seed, rounds=rounds)
         console.print(f"written to {options.out}, as a page to {options.out.with_suffix('.md')}")
     if before is not None:
-        console.print(table_of_changes(before, rows))
+        console.print("Since then: ratio now ÷ ratio before")
+        show(table_of_changes(before, rows), console)
         if not any(changes(before, rows)):
             console.print(f"{options.compare} and this measurement have no row in common")
 
 
-def table_of(rows: list[Row]) -> Table:
-    """All rows; where a ratio is asked for, whether it is reached."""
-    table = Table(title="Speed: the peer's time ÷ Engram's, medians (quartiles)")
-    for column in ("", "µs", "peer", "its µs", "ratio", "asked"):
-        number = column not in ("", "peer")
-        table.add_column(column, justify="right" if number else "left", no_wrap=number)
-    group = ""
+def show(table: FittedTable, console: Console) -> None:
+    """Print a table as it fits the screen."""
+    for part in table.within(console.width):
+        console.print(part)
+
+
+def table_of(rows: list[Row]) -> FittedTable:
+    """Rows of one group; where a ratio is asked for, whether it is reached."""
+    cells: list[list[str | Text]] = []
     for row in rows:
-        if row.group != group:
-            table.add_section()
-            group = row.group
         reached = "" if row.asked is None else ("green" if row.ratio >= row.asked else "red")
         ratio = Text.assemble((f"{row.ratio:.2f}", reached), (f" ({row.low:.2f} to {row.high:.2f})", "dim"))
         asked = "" if row.asked is None else f"{row.asked:g}"
-        table.add_row(row.name, f"{row.ours:,.1f}", row.peer, f"{row.theirs:,.1f}", ratio, asked)
-    return table
+        cells.append([row.name, row.peer, f"{row.ours:,.1f}", f"{row.theirs:,.1f}", ratio, asked])
+    return FittedTable(("work", "peer"), ("µs", "its µs", "ratio", "asked"), cells, left=("work", "peer"))
 
 
-def table_of_changes(before: list[Row], now: list[Row]) -> Table:
+def table_of_changes(before: list[Row], now: list[Row]) -> FittedTable:
     """How ratios have changed since an earlier measurement."""
-    table = Table(title="Since then: ratio now ÷ ratio before")
-    for column in ("", "peer", "change", ""):
-        table.add_column(column, justify="right" if column == "change" else "left", no_wrap=column == "change")
-    for row, change, slower in changes(before, now):
-        word = Text("slower", "red") if slower else Text("")
-        table.add_row(row.name, row.peer, f"{change:.2f}", word)
-    return table
+    rows: list[list[str | Text]] = [
+        [row.name, row.peer, f"{change:.2f}", Text("slower", "red") if slower else ""]
+        for row, change, slower in changes(before, now)
+    ]
+    return FittedTable(("work", "peer"), ("change", ""), rows, left=("work", "peer", ""))

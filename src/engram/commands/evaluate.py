@@ -1,10 +1,11 @@
 """`engram eval`: play with a trained agent."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +14,9 @@ from engram.agents.common.load import load
 from engram.commands.options import Groups, parse
 from engram.commands.part_options import GivenAgain, whole_command
 from engram.commands.screen import Console, Text
-from engram.errors import RunFolderError
+from engram.errors import InvalidInputError, RunFolderError
 from engram.files.disk import is_file, whole_path
-from engram.runs.finished import shown_score
+from engram.runs.finished import LAST_EVALUATIONS, shown_score
 from engram.runs.folder import RunFolder
 from engram.training.evaluation import default_max_steps, evaluate_policy
 
@@ -41,8 +42,8 @@ class Eval(GivenAgain):
     explain: bool = False  # beside the film: Q of every action, and the values of its nearest memories
 
 
-def load_agent(options: GivenAgain, words: str) -> Agent:
-    """The agent, from a run's folder or from a model file; `words` are the command, for errors."""
+def load_agent(options: GivenAgain, prog: str) -> Agent:
+    """The agent, from a run's folder or from a model file; `prog` is the command, for errors."""
     if not options.run.is_dir():
         return load(options.run, **options.given())
     folder = RunFolder(options.run)
@@ -50,14 +51,17 @@ def load_agent(options: GivenAgain, words: str) -> Agent:
     if folder.config is not None and folder.result is None and not trained:
         how = folder.command("engram train --resume", folder.foreign())
         raise RunFolderError(f"{options.run} is not finished; go on with: {how}")
-    with whole_command(words, folder, options.given()):
+    with whole_command(prog, folder, options):
         return load(folder.model_file, **options.given())
 
 
 def evaluate(words: Sequence[str], console: Console) -> None:
     """Carry out `engram eval`."""
     options = parse(Eval, prog="engram eval", words=words, groups=GROUPS)
+    if options.explain and options.video is None:
+        raise InvalidInputError("--explain draws beside a film, and none is asked for; name it too: --video play.gif")
     target = None if options.video is None else whole_path(options.video)  # before an environment goes elsewhere
+    result = RunFolder(options.run).result if options.run.is_dir() else None
     if target is not None:
         video = import_module("engram.pictures.video")  # needs an extra
         video.check_name(target)
@@ -90,3 +94,15 @@ def evaluate(words: Sequence[str], console: Console) -> None:
         console.print(f"{cut} of them had not ended after {limit:,} steps, and were cut off: --max-steps")
     if count is not None:
         console.print(f"the first episode, {count} pictures, is {options.video}")
+    if result is not None and result["score"] is not None:
+        console.print(difference(result))
+
+
+def difference(result: Mapping[str, Any]) -> str:
+    """Why the score of a run is not the return of its agent."""
+    count = min(result["evaluations"], LAST_EVALUATIONS)
+    which = "the only evaluation" if count == 1 else f"the mean of the last {count} evaluations"
+    return (
+        f"(the run's score, {shown_score(result['score'])}, is {which} while the agent was still learning; here it "
+        "plays as it was at the end)"
+    )

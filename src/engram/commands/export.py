@@ -13,9 +13,9 @@ from engram.agents.common.load import load
 from engram.commands.options import parse
 from engram.commands.part_options import GivenAgain, whole_command
 from engram.commands.screen import Console
-from engram.errors import InvalidInputError
+from engram.errors import InvalidInputError, StorageError
 from engram.files.archives import check_archive_name, read_archive, write_archive
-from engram.files.disk import whole_path
+from engram.files.disk import is_file, whole_path
 from engram.memory import EpisodicMemory
 from engram.runs.folder import RunFolder
 
@@ -41,6 +41,7 @@ def export(words: Sequence[str], console: Console) -> None:
     options = parse(Export, prog="engram export", words=words)
     target = whole_path(options.file)
     check_archive_name(target)
+    check_is_new(target)
     agent = load_agent(options, "engram export")
     if options.policy:
         agent.export_policy(target)
@@ -58,18 +59,30 @@ def import_memory(words: Sequence[str], console: Console) -> None:
     target = whole_path(options.out)
     if target.suffix != ".safetensors":
         raise InvalidInputError(f"a model file must be called .safetensors, got {target.name!r}")
+    check_is_new(target)
     arrays = read_archive(options.file)
     agent = load_agent(options, "engram import")
     memory_of(agent).load_arrays(arrays)
     agent.save(target)
-    console.print(f"the agent with that memory is {options.out}; try: engram eval {shlex.quote(str(options.out))}")
+    foreign = RunFolder(options.run).foreign() if options.run.is_dir() else {}
+    again = [word for name, spec in {**foreign, **options.given()}.items() for word in (f"--{name}", spec)]
+    command = shlex.join(["engram", "eval", str(options.out), *again])
+    console.print(f"the agent with that memory is {options.out}; try: {command}")
 
 
-def load_agent(options: GivenAgain, words: str) -> Agent:
-    """The agent of a run's folder or a model file; its environment is not made."""
+def check_is_new(path: Path) -> None:
+    """Raise StorageError if there is a file already, which may be all that is left of an agent."""
+    if is_file(path):
+        raise StorageError(
+            f"{path} is there already, and is not overwritten; choose another name, or move it elsewhere"
+        )
+
+
+def load_agent(options: GivenAgain, prog: str) -> Agent:
+    """The agent of a run's folder or a model file; its environment is not made. `prog` is the command, for errors."""
     if not options.run.is_dir():
         return load(options.run, for_prediction=True, **_parts(options))
-    with whole_command(words, RunFolder(options.run), options.given()):
+    with whole_command(prog, RunFolder(options.run), options):
         return load(options.run, for_prediction=True, **_parts(options))
 
 

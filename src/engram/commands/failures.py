@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from engram.errors import EngramError, FaultyEnvironmentError, MissingExtraError
+from engram.errors import EngramError, FaultyEnvironmentError, InvalidInputError, MissingExtraError
 from engram.files.file_names import TRACEBACK
 from engram.files.lock import FolderLock
 from engram.version import __version__
@@ -45,6 +45,14 @@ def told_errors(folder: Path | None = None) -> Iterator[None]:
         raise _with_traceback(error, f"{error}", folder) from error
     except EngramError:
         raise
+    except SystemExit as error:
+        if is_of_engram(error):  # after help, or words that cannot be parsed
+            raise
+        place = own_frame(error)
+        raise InvalidInputError(
+            f"{place.filename}, line {place.lineno}, ends the program (SystemExit), so it cannot be used; put what is "
+            'to happen only when it is run under: if __name__ == "__main__"'
+        ) from error
     except Exception as error:
         raise _told(error, folder) from error
 
@@ -114,7 +122,7 @@ def broken_extra(error: Exception) -> str | None:
     return None
 
 
-def own_frame(error: Exception) -> traceback.FrameSummary:
+def own_frame(error: BaseException) -> traceback.FrameSummary:
     """The innermost frame that is in no installed library, which is Engram's or the user's."""
     libraries = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
     frames = traceback.extract_tb(error.__traceback__)
@@ -124,7 +132,7 @@ def own_frame(error: Exception) -> traceback.FrameSummary:
     return frames[0]
 
 
-def is_of_engram(error: Exception) -> bool:
+def is_of_engram(error: BaseException) -> bool:
     """Whether an error came up in Engram rather than in a file of the user's own."""
     return _is_in_engram(own_frame(error))
 

@@ -1,5 +1,6 @@
 """`engram inspect`: pictures of what an agent's memory holds, and of how that came about."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -8,7 +9,7 @@ from typing import Any
 
 from engram.agents import Agent
 from engram.commands.evaluate import load_agent
-from engram.commands.options import parse
+from engram.commands.options import as_typed, parse
 from engram.commands.part_options import GivenAgain
 from engram.commands.screen import Console
 from engram.errors import InvalidInputError
@@ -41,10 +42,12 @@ def inspect(words: Sequence[str], console: Console) -> None:
     if film is not None:
         import_module("engram.pictures.video").check_name(film)
     pictures: Any = import_module("engram.pictures.gallery")  # needs an extra
+    if options.out is not None:
+        import_module("engram.lab.pages.report_folder").check_page_folder(out, _about(options.run, out))
     agent = load_agent(options, "engram inspect")
     memory = pictures.memory_of(agent)
     folder = RunFolder(options.run) if options.run.is_dir() else None
-    traced = None if folder is None else read_trace(folder.path, agent.steps)
+    traced = None if folder is None else read_trace(folder.path, agent)
     if film is not None and traced is None:
         raise InvalidInputError(f"{options.run} has no trace, so there is nothing to film; train it with --trace")
     if not memory.size.any():
@@ -60,6 +63,11 @@ def inspect(words: Sequence[str], console: Console) -> None:
 def _beside(run: Path) -> Path:
     """The folder of the page about a run's folder, or about a model file."""
     return run / "memory" if run.is_dir() else run.with_name(f"{run.stem}-memory")
+
+
+def _about(run: Path, out: Path) -> str:
+    """By what the page of a run's memory is known in its folder."""
+    return f"the memory of {os.path.relpath(run, out)}"
 
 
 def _film_of(agent: Agent, options: Inspect, folder: RunFolder | None, traced: Traced) -> Any:
@@ -78,6 +86,7 @@ def _write_page(agent: Agent, options: Inspect, out: Path, traced: Traced | None
         f"The memory of {options.run.name}",
         found,
         _facts(agent, options),
+        about=_about(options.run, out),
         slider=None if change is None else pages.Slider(change.pngs, steps, change.caption),
         notes=[] if traced is not None else [UNTRACED],
     )
@@ -97,4 +106,4 @@ def _facts(agent: Agent, options: Inspect) -> Any:
         "Reads": [f"the {memory.neighbours} nearest entries"],
         "Made with": [f"Engram {__version__}"],
     }
-    return page.Facts(facts, [f"engram inspect {options.run}" + (f" --axes {options.axes!r}" if options.axes else "")])
+    return page.Facts(facts, [as_typed("engram inspect", options)])

@@ -1,6 +1,7 @@
 """`engram runs`: what there is, in which state, and how well it did."""
 
 import json
+import shlex
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -8,9 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from rich import box
-from rich.cells import cell_len
-from rich.table import Table
 from tyro.conf import Positional
 
 from engram.agents import label_of
@@ -18,15 +16,17 @@ from engram.commands.options import parse
 from engram.commands.screen import Console, Text
 from engram.errors import RunFolderError
 from engram.lab.cell import strategy_name
-from engram.lab.labels import strategy_label
+from engram.lab.fitted_table import FittedTable
+from engram.lab.labels import size_label, strategy_label
 from engram.lab.search_file import SEARCH_FILE
-from engram.lab.study_folder import StudyFolder
+from engram.lab.study_folder import STUDY_FILE, StudyFolder
 from engram.runs.finished import shown_score
 from engram.runs.folder import RunFolder
 from engram.runs.glance import Glance, glances_in
 
 COLOURS = {"finished": "green", "running": "cyan", "interrupted": "yellow", "unusable": "red"}
-COLUMNS = ("run", "agent", "environment", "steps", "score", "age", "state")
+COLUMNS = ("agent", "environment", "steps", "score", "age", "state")
+LEAST = ("agent", "environment")  # what is left out where a terminal is narrow: a run's name often tells it
 UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
@@ -46,7 +46,7 @@ def runs(words: Sequence[str], console: Console) -> None:
         raise RunFolderError(f"there is no folder {options.folder}; train a run: engram train mfec --out runs/first")
     found = sorted(glances_in(options.folder), key=lambda run: _order(run, options.sort))
     alone = len(found) == 1 and found[0].path == options.folder
-    studies = [] if alone else _holding(options.folder, "study.json")
+    studies = [] if alone else _holding(options.folder, STUDY_FILE)
     searches = [] if alone else _holding(options.folder, SEARCH_FILE)
     if options.json:
         console.print(json.dumps([_plain(run) for run in found], indent=2))
@@ -56,11 +56,13 @@ def runs(words: Sequence[str], console: Console) -> None:
         counts = Counter(run.state for run in found)
         console.print(f"{_count(len(found), 'run')}: {', '.join(f'{n} {state}' for state, n in counts.items())}")
     elif not studies and not searches:
-        console.print(f"{options.folder} holds no runs; train one: engram train mfec --out {options.folder / 'first'}")
+        first = shlex.quote(str(options.folder / "first"))
+        console.print(f"{options.folder} holds no runs; train one: engram train mfec --out {first}")
     for path in studies:
-        console.print(f"{path} is the study {StudyFolder(path).name}: engram runs {path}, engram report {path}")
+        typed = shlex.quote(str(path))
+        console.print(f"{path} is the study {StudyFolder(path).name}: engram runs {typed}, engram report {typed}")
     for path in searches:
-        console.print(f"{path} is a search for good settings: engram report {path}")
+        console.print(f"{path} is a search for good settings: engram report {shlex.quote(str(path))}")
     for run in found:
         if run.state == "interrupted":
             folder = RunFolder(run.path)
@@ -87,24 +89,12 @@ def _holding(folder: Path, name: str) -> list[Path]:
 def _show(found: Sequence[Glance], folder: Path, console: Console) -> None:
     """Print the runs as a table, without agents and environments where a terminal is too narrow for them."""
     names = [str(run.path.relative_to(folder)) if run.path != folder else str(folder) for run in found]
-    rows = [[name, *_cells(run), run.state] for name, run in zip(names, found, strict=True)]
-    shown = list(range(len(COLUMNS)))
-    if console.is_terminal and _width(rows, shown) > console.width:
-        shown = [number for number in shown if COLUMNS[number] not in ("agent", "environment")]
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
-    for number in shown:
-        numeric = COLUMNS[number] in ("steps", "score", "age")
-        table.add_column(COLUMNS[number], justify="right" if numeric else "left", no_wrap=number > 0, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(row[number], COLOURS.get(row[number], "")) for number in shown))
-    if not console.is_terminal:
-        console.width = max(console.width, _width(rows, shown))  # whoever reads it needs whole lines
-    console.print(table)
-
-
-def _width(rows: Sequence[Sequence[str]], shown: Sequence[int]) -> int:
-    """The width of the table with these columns when nothing is folded."""
-    return 1 + sum(3 + max(cell_len(row[number]) for row in [COLUMNS, *rows]) for number in shown)
+    rows: list[list[str | Text]] = [
+        [name, *_cells(run), Text(run.state, COLOURS[run.state])] for name, run in zip(names, found, strict=True)
+    ]
+    table = FittedTable(("run",), COLUMNS, rows, left=("run", *LEAST, "state"))
+    for part in (table if table.width() <= console.width else table.without(LEAST)).within(console.width):
+        console.print(part)
 
 
 def _cells(run: Glance) -> tuple[str, ...]:
@@ -120,7 +110,7 @@ def agent_text(run: Glance) -> str:
     """The agent of a run with its memory: `MFEC, DkM, 50`."""
     strategy, capacity = run.settings.get("strategy"), run.settings.get("capacity")
     memory = [strategy_label(strategy_name(strategy))] if isinstance(strategy, dict) else []
-    return ", ".join([label_of(run.config["agent"]), *memory, *([] if capacity is None else [f"{capacity:,}"])])
+    return ", ".join([label_of(run.config["agent"]), *memory, *([] if capacity is None else [size_label(capacity)])])
 
 
 def _plain(run: Glance) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import inspect
 import io
+import shlex
 import sys
 import tokenize
 from collections.abc import Callable, Iterator, Sequence
@@ -14,14 +15,13 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import tyro
-from tyro.conf import Positional
+from tyro.conf import Positional, UseAppendAction
 
-from engram.commands.help_page import Groups, Option, help_page
+from engram.commands.help_page import HELP, Groups, Option, help_page, usage_of
 
-__all__ = ["Groups", "Option", "options_of", "parse", "seen_options"]
+__all__ = ["Groups", "Option", "as_typed", "options_of", "parse", "seen_options"]
 
 Options = TypeVar("Options")
-HELP = ("-h", "--help")
 _described: ContextVar[bool] = ContextVar("described", default=False)  # set while only options are asked for
 METAVARS: dict[Any, str] = {int: "N", float: "X", Path: "PATH", str: "NAME"}
 
@@ -38,13 +38,34 @@ def parse(
     """The options among the words of a command; `--help` shows them and ends it."""
     description = about if about is not None else inspect.cleandoc(kind.__doc__ or "")
     if any(word in HELP for word in words):
+        options = list(options_of(kind, default))
         if _described.get():
-            raise _Described(list(options_of(kind, default)))
-        print(help_page(prog, description, list(options_of(kind, default)), groups or {}), end="")
+            raise _Described(options)
+        print(help_page([usage_of(prog, options)], description, options, groups or {}), end="")
         sys.exit(0)
     extra: dict[str, Any] = {} if default is None else {"default": default}
     found: Options = tyro.cli(kind, prog=prog, args=words, description=description, **extra)
     return found
+
+
+def as_typed(prog: str, options: Any) -> str:
+    """The command that stands for these options, without those at their defaults."""
+    usual = {field.name: field.default for field in fields(options)}
+    words, named = list[str](), list[str]()
+    for option in options_of(type(options)):
+        value = getattr(options, option.field)
+        values = [str(each) for each in value] if isinstance(value, tuple) else [str(value)]
+        if option.is_positional:
+            words += values
+        elif value == usual[option.field]:
+            continue
+        elif option.kind is bool:
+            named.append(option.name)
+        elif option.repeated:
+            named += [word for each in values for word in (option.name, each)]
+        else:
+            named += [option.name, *values]
+    return shlex.join([*prog.split(), *words, *named])
 
 
 class _Described(Exception):  # noqa: N818 (not an error)
@@ -81,7 +102,7 @@ def options_of(kind: Any, default: Any = None) -> Iterator[Option]:
 
 
 def _option(field: str, hint: Any, default: Any, about: str) -> Option:
-    positional = get_origin(hint) is Annotated and Positional[int].__metadata__[0] in hint.__metadata__  # type: ignore[attr-defined]
+    positional, repeated = _is_marked(hint, Positional[int]), _is_marked(hint, UseAppendAction[int])
     kind, choices, many = _taken(hint)
     shown = _shown(default)
     name = f"--{field.replace('_', '-')}"
@@ -91,7 +112,12 @@ def _option(field: str, hint: Any, default: Any, about: str) -> Option:
         name = f"--no-{field.replace('_', '-')}" if default is True else name
         return Option(name, field, "", about, "", (), bool)
     takes = "|".join(choices) if choices else METAVARS.get(kind, "NAME")
-    return Option(name, field, f"{takes} …" if many else takes, about, shown, choices, kind)
+    return Option(name, field, f"{takes} …" if many else takes, about, shown, choices, kind, repeated)
+
+
+def _is_marked(hint: Any, example: Any) -> bool:
+    """Whether a type has the mark of tyro's that an example has."""
+    return get_origin(hint) is Annotated and example.__metadata__[0] in hint.__metadata__
 
 
 def _taken(hint: Any) -> tuple[Any, tuple[str, ...], bool]:

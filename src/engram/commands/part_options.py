@@ -1,14 +1,15 @@
 """Options that name parts of an agent, the same on every command."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from tyro.conf import Positional
 
 from engram.commands.env_options import EnvOptions, recorded_env
+from engram.commands.options import as_typed
 from engram.errors import EngramError
 from engram.runs.folder import RunFolder
 
@@ -68,12 +69,17 @@ class GivenAgain(StrategyOption, NetworkOption, EncoderOption, ExplorationOption
 
 
 @contextmanager
-def whole_command(words: str, folder: RunFolder, given: Mapping[str, Any]) -> Iterator[None]:
-    """Add the whole command that works to errors about what has to be given again, unless it was given."""
+def whole_command(prog: str, folder: RunFolder, options: GivenAgain) -> Iterator[None]:
+    """Add the whole command that works to errors about what has to be given again, unless it was given.
+
+    It has every other option that was given too.
+    """
+    given, foreign = options.given(), folder.foreign()
     try:
         yield
     except EngramError as error:
-        foreign = folder.foreign()
         if not foreign.keys() - given.keys():
             raise
-        raise type(error)(f"{error}; the whole command: {folder.command(words, foreign)}") from error
+        again: Any = {name: spec for name, spec in foreign.items() if name != "env" or "env" not in given}
+        command = as_typed(prog, replace(options, **again))
+        raise type(error)(f"{error}; the whole command: {command}") from error

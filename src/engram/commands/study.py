@@ -1,8 +1,9 @@
 """`engram study`: carry out a study, or those of its runs that are not finished."""
 
 import os
+import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from engram.envs import EnvSource
 from engram.envs.faults import close
 from engram.errors import InvalidInputError
 from engram.files.disk import whole_path
+from engram.lab.earlier_runs import Earlier
 from engram.lab.grid import QUICK_SEEDS, Grid, Study, load, parse_seeds
 from engram.lab.outcome import Executor
 from engram.lab.runner import run_all
@@ -27,6 +29,7 @@ from engram.paper.registry import STUDIES
 from engram.runs.run import Run
 from engram.training.evaluation import default_max_steps
 
+SHOWN = 2  # of the names of many runs
 GROUPS: Groups = {
     "how much of it": ("quick", "seeds", "sizes", "strategies", "agents", "games"),
     "where": ("out", "jobs", "ray", "reuse", "start_over"),
@@ -75,18 +78,20 @@ def study(words: Sequence[str], console: Console) -> None:
     whole = find_study(options.study)
     out = whole_path(options.out or Path("runs") / whole.name)
     if whole.experiment:
-        seeds = parse_seeds(options.seeds) if options.seeds is not None else QUICK_SEEDS if options.quick else None
-        load(whole.experiment)(out, **({} if seeds is None else {"seeds": seeds}))
+        seeds = options.seeds or (str(QUICK_SEEDS) if options.quick else None)
+        load(whole.experiment)(out, **({} if seeds is None else {"seeds": parse_seeds(seeds)}))
     else:
-        carry_out(choose(whole, options), options, out, started, console)
-    console.print(f"everything is in {out}; try: engram report {out}")
+        carry_out(whole, options, out, started, console)
+    console.print(f"everything is in {out}; try: {shlex.join(['engram', 'report', str(out)])}")
 
 
-def carry_out(chosen: Study, options: Options, out: Path, started: float, console: Console) -> None:
-    """Carry out the runs of a study that are not finished."""
+def carry_out(study: Study, options: Options, out: Path, started: float, console: Console) -> None:
+    """Carry out the chosen runs of a study that are not finished."""
+    chosen = choose(study, options)
     where, folder, runs = executor(options.jobs, options.ray), StudyFolder(out), chosen.runs()
     check_environments([run for run in runs if not (out / run.id / "result.json").exists()])
-    folder.declare(chosen, runs)
+    for line in earlier_in_words(folder.declare(chosen, runs, also=whole_study(study, options)), options.study, out):
+        console.print(line)
     folder.take_from(options.reuse, runs)
     watch = Watch(runs, console, chosen.variants())
     try:
@@ -95,6 +100,29 @@ def carry_out(chosen: Study, options: Options, out: Path, started: float, consol
     finally:
         place = f"{options.jobs} processes" if options.ray is None else "a Ray cluster"
         folder.log_call(command_line(), started, watch.counts, place)
+
+
+def whole_study(study: Study, options: Options) -> Iterator[Run]:
+    """The runs of the study as it is, and with the settings that were chosen for a part of it."""
+    yield from choose(study, Options(options.study)).runs()
+    yield from choose(study, replace(options, quick=False, seeds=None, sizes=(), strategies=())).runs()
+
+
+def earlier_in_words(earlier: Earlier, study: str, out: Path) -> Iterator[str]:
+    """What to tell of runs in a study's folder that are not the study's any more."""
+    if earlier.replaced or earlier.kept:
+        count = len(earlier.replaced) + len(earlier.kept)
+        whose = f"{study} or its options" if study.endswith(SUFFIXES) else "its options"
+        yield f"{out} also holds runs that are not of the study as it is now ({count:,}); {whose} were changed:"
+        if earlier.replaced:
+            yield f"  {_some(earlier.replaced)}: the report leaves them out, as their cells have other runs now"
+        if earlier.kept:
+            yield f"  {_some(earlier.kept)}: the report shows them too"
+        yield "  to keep both apart, give the study another name or another folder (--out)"
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
 
 
 def check_environments(runs: Sequence[Run]) -> None:

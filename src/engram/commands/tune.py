@@ -1,6 +1,7 @@
 """`engram tune`: search for good settings of an agent in an environment."""
 
 import os
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -92,7 +93,7 @@ def tune_settings(words: Sequence[str], console: Console) -> None:
     console.print(Text("the best:", "bold"))
     for trial in scored[:SHOWN]:
         console.print(f"  {shown_score(trial.score)}  {settings_text(trial.settings)}")
-    console.print(f"everything is in {out}; its page: engram report {options.out or out}")
+    console.print(f"everything is in {out}; its page: {shlex.join(['engram', 'report', str(options.out or out)])}")
     console.print("to train with the best:")
     console.print(search.command(scored[0].settings))
 

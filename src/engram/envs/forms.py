@@ -1,7 +1,7 @@
 """Observations of any space as the arrays that agents see: vectors, and images with their channels first."""
 
+import json
 import logging
-from collections.abc import Mapping
 from math import prod
 from multiprocessing import parent_process
 from typing import Any
@@ -10,11 +10,13 @@ import numpy as np
 from gymnasium import spaces
 
 from engram.envs.given import NUMBERS, as_array
+from engram.envs.layouts import Layout, Numbers, layout_from, layout_of
 from engram.errors import InvalidInputError
-from engram.typing import Array, Floats
+from engram.typing import Array
 
 FLOAT32 = np.dtype(np.float32)
 SMALLEST_SIDE = 34  # of a matrix of other numbers than bytes that counts as an image; a smaller one is flattened
+MOST_NUMBERS = 2**24  # in an observation
 
 
 _said: set[str] = set()
@@ -39,6 +41,11 @@ class Form:
     note: str | None = None
 
     def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        if prod(shape) > MOST_NUMBERS:
+            raise InvalidInputError(
+                f"an observation must be of at most {MOST_NUMBERS:,} numbers, got one of {prod(shape):,}; make it "
+                "smaller with a wrapper, such as ResizeObservation, or stack fewer of them"
+            )
         self.shape, self.dtype = shape, np.dtype(dtype)
 
     @property
@@ -55,15 +62,22 @@ class Form:
         single = array.shape == self.shape
         return (array[None] if single else array), single
 
+    def describe(self) -> dict[str, Any] | None:
+        """What the environment's observations are, as plain data, from which `form_from` makes the form again.
+
+        None where they are left as they are, or where their parts have other names than texts and whole numbers.
+        """
+        return None
+
 
 class ChannelsFirst(Form):
     """Images [height, width, channels], or stacks of them, as [channels, height, width]."""
 
-    def __init__(self, space: spaces.Box) -> None:
-        self._raw = tuple(space.shape)
-        *stack, height, width, channels = self._raw
-        super().__init__((prod(stack) * channels, height, width), space.dtype)
-        self.note = f"images {list(self._raw)} are turned to {list(self.shape)}, channels first"
+    def __init__(self, raw: tuple[int, ...], dtype: Any) -> None:
+        self._raw = raw
+        *stack, height, width, channels = raw
+        super().__init__((prod(stack) * channels, height, width), dtype)
+        self.note = f"images {list(raw)} are turned to {list(self.shape)}, channels first"
 
     def read(self, given: Any, who: str = "observations") -> tuple[Array, bool]:
         """Images as the environment gives them, or turned already."""
@@ -75,22 +89,34 @@ class ChannelsFirst(Form):
             array = turned.reshape(*array.shape[: array.ndim - len(self._raw)], *self.shape)
         return super().read(array, who)
 
+    def describe(self) -> dict[str, Any]:
+        """The shape of the environment's images."""
+        return {"images": list(self._raw)}
+
 
 class Flat(Form):
     """Observations of any other kind as vectors of float32: what they consist of, one after the other."""
 
-    def __init__(self, space: Any) -> None:
-        self._space = space
-        super().__init__((width_of(space),), FLOAT32)
-        self.note = f"observations {summary(space):.200} are flattened to vectors of {self.shape[0]} numbers"
+    def __init__(self, layout: Layout, words: str) -> None:
+        self._layout = layout
+        super().__init__((layout.width,), FLOAT32)
+        self.note = f"observations {words:.200} are flattened to vectors of {layout.width} numbers"
 
     def read(self, given: Any, who: str = "observations") -> tuple[Array, bool]:
         """Observations as the environment gives them, or flattened already."""
         if isinstance(given, np.ndarray) and given.dtype == FLOAT32 and given.ndim <= 2:
-            raw = isinstance(self._space, spaces.Box) and self._space.shape in (given.shape, given.shape[1:])
+            raw = isinstance(self._layout, Numbers) and self._layout.shape in (given.shape, given.shape[1:])
             if given.shape[-1:] == self.shape and not raw:
                 return super().read(given, who)
-        return rows_of(self._space, given, who)
+        return self._layout.rows(given, who)
+
+    def describe(self) -> dict[str, Any] | None:
+        """The layout."""
+        described = {"flat": self._layout.describe()}
+        try:
+            return described if json.loads(json.dumps(described)) == described else None
+        except TypeError:
+            return None
 
 
 def form_of(space: Any, name: str) -> Form:
@@ -98,13 +124,13 @@ def form_of(space: Any, name: str) -> Form:
     try:
         return _form_of(space)
     except InvalidInputError as error:
-        raise InvalidInputError(f"{name} has the observation space {space!s:.300}: {error}") from None
+        raise InvalidInputError(f"{name} has the observation space {summary(space):.300}: {error}") from None
 
 
 def _form_of(space: Any) -> Form:
     shape, dtype = tuple(space.shape or ()), np.dtype(space.dtype)
     if not isinstance(space, spaces.Box | spaces.MultiBinary) or len(shape) not in (1, 2, 3, 4):
-        return Flat(space)
+        return Flat(layout_of(space), summary(space))
     numbers = dtype.kind in NUMBERS
     if len(shape) == 1 and numbers:
         return Form(shape, dtype)
@@ -112,36 +138,20 @@ def _form_of(space: Any) -> Form:
         return Form(shape, dtype)
     if len(shape) in (3, 4) and isinstance(space, spaces.Box) and numbers:
         if shape[-1] < min(shape[-3:-1]):
-            return ChannelsFirst(space)
+            return ChannelsFirst(shape, dtype)
         if len(shape) == 3:
             return Form(shape, dtype)
-    return Flat(space)
+    return Flat(layout_of(space), summary(space))
 
 
-def width_of(space: Any) -> int:
-    """The numbers of a flattened observation; InvalidInputError for a space that cannot be flattened."""
-    if isinstance(space, spaces.Discrete):
-        return int(space.n)
-    if isinstance(space, spaces.MultiDiscrete):
-        return int(np.sum(space.nvec))
-    if isinstance(space, spaces.Box | spaces.MultiBinary) and np.dtype(space.dtype).kind in NUMBERS:
-        return prod(space.shape)
-    if isinstance(space, spaces.Dict):
-        return sum(_width_in(key, each) for key, each in space.spaces.items())
-    if isinstance(space, spaces.Tuple):
-        return sum(_width_in(number, each) for number, each in enumerate(space.spaces))
-    raise InvalidInputError(
-        f"{space!s:.100} cannot be made into numbers; leave it out with gymnasium.wrappers.FilterObservation (on the "
-        'command line --wrapper \'FilterObservation?filter_keys=["a","b"]\'), or turn it into numbers in a wrapper of '
-        "your own"
-    )
-
-
-def _width_in(key: Any, space: Any) -> int:
-    try:
-        return width_of(space)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{key!r}: {error}") from None
+def form_from(described: Any, dtype: Any) -> Form:
+    """The form that a file describes; KeyError, TypeError or ValueError for what cannot be."""
+    if "flat" in described:
+        return Flat(layout_from(described["flat"]), "as the file describes them")
+    raw = described["images"]
+    if not (3 <= len(raw) <= 4 and all(type(side) is int and side > 0 for side in raw)):
+        raise ValueError(f"images of shape {raw!r:.80} cannot be")
+    return ChannelsFirst(tuple(raw), dtype)
 
 
 def summary(space: Any) -> str:
@@ -151,57 +161,3 @@ def summary(space: Any) -> str:
     if isinstance(space, spaces.Tuple):
         return f"Tuple({', '.join(summary(each) for each in space.spaces)})"
     return f"Box{list(space.shape)}" if isinstance(space, spaces.Box) else str(space)
-
-
-def rows_of(space: Any, given: Any, who: str) -> tuple[Floats, bool]:
-    """Observations of a space, one alone or a batch as vector environments give it, as rows [B, width].
-
-    A number of a Discrete or MultiDiscrete space becomes as many numbers as it has values, of which one is 1.
-    """
-    if isinstance(space, spaces.Dict):
-        return _rows_of_dict(space, given, who)
-    if isinstance(space, spaces.Tuple):
-        if not isinstance(given, tuple | list) or len(given) != len(space.spaces):
-            raise InvalidInputError(f"{who} must be a tuple of {len(space.spaces)}, got {given!r:.100}")
-        pairs = zip(space.spaces, given, strict=True)
-        return _joined([rows_of(each, part, f"{who}[{n}]") for n, (each, part) in enumerate(pairs)], who)
-    array, shape = as_array(given, who), tuple(space.shape or ())
-    single = array.shape == shape
-    if (not single and array.shape[1:] != shape) or array.dtype.kind not in NUMBERS:
-        raise InvalidInputError(
-            f"{who} must have shape {shape}, or (batch, …) for several, as the environment gives them; "
-            f"got an array of {array.dtype} and shape {array.shape}"
-        )
-    rows = array.reshape(1 if single else len(array), -1)
-    if isinstance(space, spaces.Discrete):
-        return one_hot(rows, np.array([space.n]), np.array([space.start]), who), single
-    if isinstance(space, spaces.MultiDiscrete):
-        return one_hot(rows, space.nvec.reshape(-1), space.start.reshape(-1), who), single
-    with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused as such
-        return rows.astype(np.float32), single
-
-
-def _rows_of_dict(space: spaces.Dict, given: Any, who: str) -> tuple[Floats, bool]:
-    if isinstance(given, list | tuple) and given and all(isinstance(each, Mapping) for each in given):
-        return np.concatenate([_rows_of_dict(space, each, who)[0] for each in given]), False
-    if not isinstance(given, Mapping) or not given.keys() >= space.spaces.keys():
-        raise InvalidInputError(f"{who} must be a dict with {', '.join(map(repr, space.spaces))}, got {given!r:.100}")
-    return _joined([rows_of(each, given[key], f"{who}[{key!r}]") for key, each in space.spaces.items()], who)
-
-
-def _joined(parts: list[tuple[Floats, bool]], who: str) -> tuple[Floats, bool]:
-    """The rows of all parts side by side."""
-    if len({(len(rows), single) for rows, single in parts}) != 1:
-        raise InvalidInputError(f"{who} must have parts for one observation, or all for equally many")
-    return np.concatenate([rows for rows, _ in parts], axis=1), parts[0][1]
-
-
-def one_hot(rows: Array, counts: Array, starts: Array, who: str) -> Floats:
-    """Whole numbers [B, n], each from its start on and below start + count, as rows [B, sum of counts] of 0 and 1."""
-    offsets = rows.astype(np.int64) - starts
-    if rows.dtype.kind == "f" or bool(((offsets < 0) | (offsets >= counts)).any()):
-        raise InvalidInputError(f"{who} must be whole numbers of the environment's space, got {rows!s:.100}")
-    found = np.zeros((len(rows), int(counts.sum())), np.float32)
-    places = offsets + (np.cumsum(counts) - counts)
-    np.put_along_axis(found, places, 1, axis=1)
-    return found

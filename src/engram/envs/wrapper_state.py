@@ -5,17 +5,19 @@ without being changed there. Gymnasium's NormalizeObservation and NormalizeRewar
 `state_dict()` and `load_state_dict(state)`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from gymnasium.wrappers import NormalizeObservation, NormalizeReward
 
+from engram.envs.exact_state import are_same, as_form, from_form
 from engram.envs.wrapping import wrappers_of
 from engram.errors import InvalidInputError
 
+Event = TypeVar("Event")
 States = dict[str, Any]  # by the wrapper's name
 RUNNING = ("mean", "var", "count")  # of Gymnasium's running statistics
 SWITCH = "update_running_mean"  # the attribute by which Gymnasium's wrappers are told to learn no more
@@ -55,12 +57,13 @@ def has_own_state(wrapper: Any) -> bool:
 
 
 def state_of(wrapper: Any) -> dict[str, Any]:
-    """What a wrapper remembers, as plain data and arrays."""
+    """A copy of what a wrapper remembers, as a file can hold it; InvalidInputError where a file cannot."""
     if has_own_state(wrapper):
-        state = deepcopy(wrapper.state_dict())
-        if not isinstance(state, dict):
-            raise InvalidInputError(f"state_dict() of {type(wrapper).__name__} must return a dict, got {state!r:.100}")
-        return state
+        told, who = wrapper.state_dict(), f"state_dict() of {type(wrapper).__name__}"
+        if not isinstance(told, dict):
+            raise InvalidInputError(f"{who} must return a dict, got {told!r:.100}")
+        form: dict[str, Any] = as_form(dict(told), who)
+        return form
     rewards = isinstance(wrapper, NormalizeReward)
     running = wrapper.return_rms if rewards else wrapper.obs_rms
     state = {"mean": _copy(running.mean), "var": _copy(running.var), "count": float(running.count)}
@@ -70,7 +73,7 @@ def state_of(wrapper: Any) -> dict[str, Any]:
 def load_state(wrapper: Any, state: dict[str, Any]) -> None:
     """Put back what `state_of` gave."""
     if has_own_state(wrapper):
-        wrapper.load_state_dict(deepcopy(state))
+        wrapper.load_state_dict(from_form(state))
         return
     rewards = isinstance(wrapper, NormalizeReward)
     running = wrapper.return_rms if rewards else wrapper.obs_rms
@@ -168,7 +171,7 @@ def _known(wrappers: dict[str, Any], states: States | None) -> list[tuple[Any, d
 
 
 class GameStates:
-    """What the wrappers of the training environment remember: when the unfinished game began, and now.
+    """What the wrappers of the training environment remember of the agent's own steps.
 
     Attributes:
         start: States from which the unfinished game, or if there is none the next, begins.
@@ -177,11 +180,15 @@ class GameStates:
     def __init__(self, env: Any) -> None:
         self.start = self._now = states_of(env)
         self._own = {name for name, wrapper in stateful_wrappers(env).items() if has_own_state(wrapper)}
-        self._env: Any = None  # from which the present states can be had
+        self._env: Any = None  # in which the agent learns at this moment
 
-    def follow(self, env: Any) -> None:
-        """From now on this environment is trained in."""
-        self._env = env if self.start else None
+    def followed(self, env: Any, events: Generator[Event]) -> Generator[Event]:
+        """The same events, from steps in this environment; what others do in it afterwards does not count."""
+        self._env = env
+        try:
+            yield from events
+        finally:
+            self._now, self._env = states_of(env), None
 
     def begin_game(self) -> None:
         """The next game begins from how things are now."""
@@ -192,8 +199,17 @@ class GameStates:
         if self.start or stateful_wrappers(env):
             load_states(env, self.start)
 
+    def put_back(self, env: Any) -> None:
+        """Bring an environment to how things are now."""
+        if self.start:
+            load_states(env, self.now())
+
+    def is_as_left(self, env: Any) -> bool:
+        """Whether an environment's wrappers remember what they did after the agent's last step."""
+        return not self.start or are_same(states_of(env), self.now())
+
     def now(self) -> States:
-        """States as they are now."""
+        """States after the agent's last step."""
         return self._now if self._env is None else states_of(self._env)
 
     def state_dict(self) -> dict[str, Any]:
@@ -208,7 +224,10 @@ class GameStates:
                 f"the agent was trained with {_listed(start)}, and the environment has {_listed(self.start)}; wrap the "
                 "environment as it was in training"
             )
-        for name in start.keys() - self._own:
+        for name in start:
             for each in (start[name], now[name]):
-                _check(name, each, np.shape(self.start[name]["mean"]), name.startswith(REWARDS))
+                if name in self._own:
+                    from_form(each)  # which says so where it is none
+                else:
+                    _check(name, each, np.shape(self.start[name]["mean"]), name.startswith(REWARDS))
         self.start, self._now, self._env = deepcopy(start), deepcopy(now), None

@@ -1,11 +1,14 @@
 """Wrappers by name: Gymnasium's own, and those of the user's own modules."""
 
+from math import prod
 from typing import Any
 
 import gymnasium
 
 from engram import checks
 from engram.envs.faults import is_wish_to_stop, said_by
+from engram.envs.forms import MOST_NUMBERS
+from engram.envs.layouts import layout_of
 from engram.envs.names import SAFE_WRAPPERS, Named
 from engram.errors import EngramError, InvalidInputError
 from engram.parts import import_class
@@ -17,6 +20,12 @@ def wrap(env: Env, wrapper: Named) -> Env:
     """The environment in a wrapper; InvalidInputError where the wrapper cannot be made."""
     options = {key: tuple(value) if isinstance(value, list) else value for key, value in wrapper.options.items()}
     kind = find_wrapper(wrapper.name)
+    if (numbers := _numbers_in(env, wrapper)) > MOST_NUMBERS:
+        raise InvalidInputError(
+            f"{wrapper.name} with the options {wrapper.options!s:.100} makes observations of {numbers:,} numbers, and "
+            f"at most {MOST_NUMBERS:,} can be used; choose smaller ones, or if a file named it that is not yours, do "
+            "not trust it"
+        )
     try:
         wrapped: Env = kind(env, **options)
     except EngramError:
@@ -28,6 +37,37 @@ def wrap(env: Env, wrapper: Named) -> Env:
             f"cannot wrap the environment in {wrapper.name!r} with the options {wrapper.options}: {said_by(error)}"
         ) from error
     return wrapped
+
+
+def _numbers_in(env: Env, wrapper: Named) -> int:
+    """How many numbers a wrapper of Gymnasium's keeps for an observation, where its options decide it; otherwise 0."""
+    options = wrapper.options
+    match wrapper.name:
+        case "FrameStackObservation":
+            return _width(env) * _product(options.get("stack_size"))
+        case "DiscretizeObservation":
+            bins = options.get("bins")
+            return _width(env) * max(map(_product, bins if isinstance(bins, list) else [bins]), default=0)
+        case "ResizeObservation":
+            return _product(options.get("shape"))
+        case "AtariPreprocessing":
+            side = options.get("screen_size", 0)
+            return _product(side if isinstance(side, list) else [side, side])
+    return 0
+
+
+def _width(env: Env) -> int:
+    """The numbers of an observation, if it consists of numbers."""
+    try:
+        return layout_of(env.observation_space).width
+    except InvalidInputError:
+        return 1
+
+
+def _product(numbers: Any) -> int:
+    """A whole number, or several multiplied; 0 for anything else, of which the wrapper itself says what is wrong."""
+    listed = numbers if isinstance(numbers, list) else [numbers]
+    return prod(listed) if all(type(each) is int for each in listed) else 0
 
 
 def find_wrapper(name: str) -> Any:

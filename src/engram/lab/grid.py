@@ -15,7 +15,7 @@ from engram.memory.batch import can_merge_episodes
 from engram.memory.strategies import Strategy, get_strategy
 from engram.runs.run import Run
 
-QUICK_SEEDS = (0, 1)
+QUICK_SEEDS = 2
 MOST_RUNS = 100_000  # of a study, which has a line for each in a file that is read as a whole
 
 
@@ -83,8 +83,9 @@ class Grid:
         )
 
     def quick(self) -> Self:
-        """The grid with two seeds and at most two sizes."""
-        return replace(self, seeds=QUICK_SEEDS, sizes=self.sizes[:4:3])
+        """The grid with its first two seeds, and the first and fourth of its sizes; the last, where these are fewer."""
+        places = sorted({0, min(3, len(self.sizes) - 1)}) if self.sizes else []
+        return replace(self, seeds=self.seeds[:QUICK_SEEDS], sizes=[self.sizes[place] for place in places])
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What tables and figures call a strategy that results name `dkm:decay=0.3`."""
+"""What tables and figures call strategies, which results name `dkm:decay=0.3`, and sizes of memories."""
 
 LABELS = {"lru": "LRU", "rew": "REW", "sur": "SUR", "kmeans": "kM", "dkm": "DkM", "fading": "Fading"}
 
@@ -8,3 +8,8 @@ def strategy_label(name: str) -> str:
     kind, _, options = name.partition(":")
     plain = kind.partition("@")[0]  # without the digest of its source
     return ", ".join([LABELS.get(kind, plain), *(each.replace("=", " ", 1) for each in options.split(",") if each)])
+
+
+def size_label(capacity: object) -> str:
+    """A capacity for people, `1,000`; one that is no number, as an agent of one's own may have, as it is."""
+    return f"{capacity:,}" if isinstance(capacity, int) else str(capacity)

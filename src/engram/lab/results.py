@@ -1,6 +1,6 @@
 """All results of a study as one table: a row for every evaluation."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Self
@@ -11,6 +11,7 @@ from engram.errors import RunFolderError
 from engram.files.disk import is_file, read_file, write_atomically
 from engram.lab.cell import Cell
 from engram.lab.dataframes import pl
+from engram.lab.earlier_runs import Earlier
 from engram.lab.study_folder import StudyFolder, check_evaluation, unusual_evaluation
 from engram.runs.folder import RunFolder
 
@@ -46,13 +47,19 @@ class Results:
     declared: dict[str, dict[str, Any]]  # the study's runs by id: cell, seed, variant, steps and evaluation of each
     calls: list[dict[str, Any]]  # the commands that made them
     folder: Path | None = None  # from which the results were read
+    earlier: Earlier = field(default_factory=Earlier)  # not of the study as it is now; those replaced are left out
 
     @classmethod
     def read(cls, path: Path) -> Self:
         """From a study's folder, or from one that `export` made."""
         folder = StudyFolder(path)
         study = folder.read()
-        places = {run_id: _place(RunFolder.inside(path, run_id), place) for run_id, place in study["runs"].items()}
+        earlier = Earlier.among(study["runs"])
+        places = {
+            run_id: _place(RunFolder.inside(path, run_id), place)
+            for run_id, place in study["runs"].items()
+            if run_id not in earlier.replaced
+        }
         rows = [row for run_id, place in places.items() for row in _rows(path / run_id, run_id, place)]
         if rows or not is_file(path / TABLE):
             evaluations = pl.DataFrame(rows, SCHEMA, orient="row")
@@ -60,7 +67,7 @@ class Results:
             evaluations = _with_names(_read_table(path / TABLE), places)
         if dict(evaluations.schema) != SCHEMA:
             raise RunFolderError(f"{path / TABLE} is not a table of evaluations; export it again from the runs")
-        return cls(study["study"], study["title"], evaluations, places, folder.calls(), path)
+        return cls(study["study"], study["title"], evaluations, places, folder.calls(), path, earlier)
 
     @property
     def runs(self) -> pl.DataFrame:

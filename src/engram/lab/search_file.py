@@ -4,14 +4,17 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from engram import checks
 from engram.errors import RunFolderError
 from engram.files.disk import is_file, read_json, write_atomically
 from engram.files.lock import FolderLock
-from engram.lab.search_space import SearchSpace
+from engram.lab.search_space import SearchSpace, choice_of
+from engram.lab.study_folder import STUDY_FILE, is_count, is_text
+from engram.runs.log import LARGEST
 
 SEARCH_FILE = "tune.json"
 PATIENCE_SECONDS = 60.0  # for another process that writes to the folder at the same time
@@ -38,17 +41,61 @@ def best_of(trials: Sequence[Trial]) -> Trial | None:
     return max(scored, key=lambda trial: trial.score or 0.0, default=None) if scored else None
 
 
-def read_trials(content: dict[str, Any]) -> list[Trial]:
-    """The trials that `tune.json` holds."""
-    return [
-        Trial(each["number"], dict(each["settings"]), list(each["scores"]), each["failed"])
-        for each in content["trials"]
-    ]
+@dataclass(frozen=True)
+class SearchRecord:
+    """What `tune.json` holds."""
+
+    search: dict[str, Any]  # what was searched, as `SearchSpace.to_json` has it
+    trials: list[Trial]
+    command: str  # that trains with the best settings; empty if all trials failed
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """The search in a folder; raise RunFolderError if the file is not as `write_search` leaves it."""
+        path = folder / SEARCH_FILE
+        try:
+            content = read_json(path)
+            trials = [
+                Trial(each["number"], dict(each["settings"]), list(each["scores"]), each["failed"])
+                for each in content["trials"]
+            ]
+            best = content["best"]
+            found = cls(dict(content["search"]), trials, "" if best is None else best["command"])
+            found.check()
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise RunFolderError(
+                f"cannot read {path}: {error!r}; move it elsewhere and start the search again, which writes it anew "
+                "and keeps the runs"
+            ) from error
+        return found
+
+    def check(self) -> None:
+        """Raise an error unless everything is of its type and trials are of the space that was searched."""
+        search, choices = self.search, {name: choice_of(given) for name, given in self.search["space"].items()}
+        words = [each for choice in choices.values() for each in choice.samples if isinstance(each, str)]
+        texts = [self.command, search["agent"], search["env"], *choices, *words]
+        seeds = search["seeds"]
+        if not (
+            choices
+            and all(is_text(each) for each in texts)
+            and is_count(search["steps"], 1)
+            and isinstance(seeds, list)
+            and all(is_count(seed, 0) for seed in seeds)
+        ):
+            raise TypeError("it does not describe a search")
+        for trial in self.trials:
+            tried = all(choice.has(trial.settings[name]) for name, choice in choices.items())
+            numbers = [each for each in trial.settings.values() if checks.is_number(each)]
+            scored = all(checks.is_number(score) for score in trial.scores)
+            finite = all(abs(each) <= LARGEST for each in [*numbers, *trial.scores])
+            counts = is_count(trial.number, 0) and is_count(trial.failed, 0)
+            if not (tried and scored and finite and counts):
+                raise TypeError(f"trial {trial.number!r:.20} is not one of the search")
 
 
 def check_is_of(space: SearchSpace, out: Path) -> None:
     """Raise RunFolderError if a folder holds another search, or a study."""
-    if is_file(out / "study.json"):
+    if is_file(out / STUDY_FILE):
         raise RunFolderError(f"{out} holds a study; choose another folder with --out")
     if not is_file(out / SEARCH_FILE):
         return

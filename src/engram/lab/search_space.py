@@ -33,6 +33,7 @@ from engram.lab.study_file import as_text, study_of
 from engram.runs.run import EVALUATION, Run
 
 TRIALS, MOST_TRIALS = 30, 10_000
+ROUNDING = 1e-5  # of values that are proposed, so that they can be typed
 SPAN_KEYS = ("low", "high", "log")
 SPAN = re.compile(r"(?P<low>[^.]+(?:\.\d+)?)\.\.(?P<high>.+?)(?P<log>:log)?")
 
@@ -64,6 +65,11 @@ class Span:
         """Values by which to check the whole span."""
         return self.low, self.high
 
+    def has(self, value: Any) -> bool:
+        """Whether a value is one of the span, whose ends may have been rounded."""
+        low, high = self.low - ROUNDING * abs(self.low), self.high + ROUNDING * abs(self.high)
+        return checks.is_number(value) and low <= value <= high
+
     def to_json(self) -> Any:
         """The span as a file has it."""
         return {"low": self.low, "high": self.high, "log": self.log}
@@ -78,6 +84,10 @@ class Choice:
     def __post_init__(self) -> None:
         if not self.samples or not all(isinstance(each, str | int | float | bool) for each in self.samples):
             raise InvalidInputError(f"choose from one or more numbers, texts, true or false, got {self.samples!r:.100}")
+
+    def has(self, value: Any) -> bool:
+        """Whether a value is one of them."""
+        return any(type(each) is type(value) and each == value for each in self.samples)
 
     def to_json(self) -> Any:
         """The values as a file has them."""

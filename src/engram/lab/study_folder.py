@@ -13,12 +13,14 @@ from engram.errors import RunFolderError
 from engram.files.disk import MOST_JSON_BYTES, is_file, read_file, read_json, write_atomically
 from engram.files.file_names import check_file_name
 from engram.files.lock import FolderLock
+from engram.lab.earlier_runs import MARK, Earlier, mark_earlier
 from engram.lab.grid import Study
 from engram.lab.study_title import title_of
 from engram.runs.folder import RunFolder
 from engram.runs.run import EVALUATION, Run
 from engram.runs.versions import machine
 
+STUDY_FILE = "study.json"
 PATIENCE_SECONDS = 60.0  # for another process that writes to the study's folder at the same time
 CELL_SETTINGS = ("strategy", "capacity", "seed")  # which have a place of their own in study.json
 
@@ -31,7 +33,7 @@ class StudyFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._study = path / "study.json"
+        self._study = path / STUDY_FILE
         self._calls = path / "calls.jsonl"
 
     @property
@@ -77,14 +79,22 @@ class StudyFolder:
         head = f'{{\n  "study": {json.dumps(name)},\n  "title": {json.dumps(title)},\n  "runs": {{\n'
         write_atomically(self._study, f"{head}{lines}\n  }}\n}}\n".encode())
 
-    def declare(self, study: Study, runs: Sequence[Run]) -> None:
-        """Add these runs to `study.json`."""
+    def declare(self, study: Study, runs: Sequence[Run], *, also: Iterable[Run] | None = None) -> Earlier:
+        """Add these runs to `study.json`; return those in it that are not of the study as it is now.
+
+        `also` are the runs of the whole study, by default those of `study`; some of them may have been run before.
+        """
         variants = study.variants()
         ours = {run.id: {**_place(run), "variant": variants.get(run.id, "")} for run in runs}
         self._check_is_of(study)
         with self._lock():
-            every = self._check_is_of(study) | ours
-            self.write(study.name, study.title or title_of(every.values()), every)
+            there = self._check_is_of(study)
+            whole = () if not there else study.runs() if also is None else also
+            every = mark_earlier(there, ours, map(_place, whole))
+            earlier = Earlier.among(every)
+            shown = [place for run_id, place in every.items() if run_id not in earlier.replaced]
+            self.write(study.name, study.title or title_of(shown), every)
+        return earlier
 
     def _check_is_of(self, study: Study) -> dict[str, Any]:
         """The runs that the folder has already; raise RunFolderError if they are another study's."""
@@ -163,6 +173,7 @@ def _check_place(run_id: str, place: Any) -> None:
         and is_count(place["seed"], 0)
         and is_count(place["steps"], 1)
         and (capacity is None or is_count(capacity, 1))
+        and place.get(MARK, True) is True
     ):
         raise TypeError(f"the run {run_id} is not described as one")
     check_evaluation(place)

@@ -8,21 +8,20 @@ from types import TracebackType
 from typing import Self
 
 import numpy as np
-from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.measure import Measurement
-from rich.table import Table
 from rich.text import Text
 
 from engram.envs.names import short_name
 from engram.lab.cell import strategy_name
+from engram.lab.fitted_table import FittedTable, height_of
 from engram.lab.labels import strategy_label
 from engram.lab.outcome import Begun, News, Outcome
 from engram.runs.run import Run
 
 LINE_SECONDS = 30.0  # between two lines when there is no terminal
-MOST_ROWS = 40  # of the table, on a screen
+MOST_LINES = 40  # of the table, on a screen
+CAPTION = "mean ± standard deviation over seeds; in brackets how many, where not all are done"
 
 
 @dataclass
@@ -59,8 +58,12 @@ class Watch:
             self._live.stop()
         if self.reused:
             self.console.print(f"{self.reused} of {len(self.runs)} runs were finished before and are reused")
-        for part in self.tables() if kind is None else [self.line()]:
+        if kind is not None:
+            self.console.print(self.line())
+            return
+        for part in self.table().within(self.console.width):
             self.console.print(part)
+        self.console.print(Text(CAPTION, "dim"), soft_wrap=False)
 
     def __call__(self, news: News) -> None:
         """Note that a run began or ended."""
@@ -107,33 +110,16 @@ class Watch:
             parts += [f"{60 * rate:.1f} runs/min", f"{_duration(remaining)} to go"]
         return " · ".join(parts)
 
-    def tables(self) -> list[Table]:
-        """The scores in one table, or in several below each other where it would be wider than the screen."""
-        for size in range(len(self._columns), 0, -1):
-            parts = [self.table(self._columns[i : i + size]) for i in range(0, len(self._columns), size)]
-            unlimited = self.console.options.update(width=sum(map(len, self._columns)) + 10_000)
-            if all(Measurement.get(self.console, unlimited, part).maximum <= self.console.width for part in parts):
-                return parts
-        return parts
-
-    def table(self, columns: Sequence[str]) -> Table:
-        """Mean ± standard deviation over the seeds that are done, and how many those are, for some strategies."""
-        table = Table(
-            box=box.SIMPLE_HEAD,
-            padding=(0, 1),
-            caption="mean ± standard deviation over seeds; in brackets how many, where not all are done",
-            caption_justify="left",
-        )
-        several = len({run.env for run in self.runs}) > 1
-        for name in ("environment", "agent", "entries")[not several :]:
-            table.add_column(name, justify="right" if name == "entries" else "left", no_wrap=True)
-        for name in columns:
-            table.add_column(name, justify="right", no_wrap=True)
+    def table(self) -> FittedTable:
+        """Mean ± standard deviation over the seeds that are done, and how many those are, by strategy."""
         wanted = Counter((self._row(run), _column(run)) for run in self.runs)
-        for row, cells in self.scores.items():
-            texts = [_cell(cells.get(name, []), wanted[row, name]) for name in columns]
-            table.add_row(*row[not several :], *texts)
-        return table
+        several = len({run.env for run in self.runs}) > 1
+        rows = [
+            [*row[not several :], *(_cell(cells.get(name, []), wanted[row, name]) for name in self._columns)]
+            for row, cells in self.scores.items()
+        ]
+        names = ("environment", "agent", "entries")
+        return FittedTable(names[not several :], self._columns, rows, left=names[:2], separable=True)
 
     def _row(self, run: Run) -> tuple[str, ...]:
         """The environment, the agent with what differs from the rest of the study, and the memory size of a run."""
@@ -143,11 +129,11 @@ class Watch:
 
     def picture(self) -> RenderableType:
         """The line of counts, the runs that are running, and the table where it fits the screen."""
-        tables = self.tables()
+        table = self.table().within(self.console.width)
         running = ", ".join(self.running) or "nothing"
         parts: list[RenderableType] = [Text(self.line(), style="bold"), Text(f"running: {running}", style="dim")]
-        if sum(table.row_count + 4 for table in tables) <= min(MOST_ROWS, self.console.height - 4):
-            parts += tables
+        if height_of(table) <= min(MOST_LINES, self.console.height - 4):
+            parts += table
         return Group(*parts)
 
 

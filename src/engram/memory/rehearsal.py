@@ -7,6 +7,7 @@ compiles what it needs and keeps it on disk; the name of each kernel is printed 
 import json
 import subprocess
 import sys
+from threading import Condition, Thread
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from engram.compiling import cache_folder
 from engram.memory.memory import EpisodicMemory
 
 SETTINGS = ("actions", "key_size", "capacity", "neighbours", "merging", "exact_read")
+LONGEST_WAIT = 60.0  # seconds for a kernel: many times what one takes; the process may be stopped, and never end
 
 
 class Rehearsal:
@@ -29,6 +31,10 @@ class Rehearsal:
         )
         self.kernels = kernels_of(memory)
         self._done: set[str] = set()
+        self._has_ended = False
+        self._changed = Condition()
+        self._reader = Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     @staticmethod
     def is_possible(memory: Any) -> bool:
@@ -36,16 +42,30 @@ class Rehearsal:
         known = isinstance(memory, EpisodicMemory) and memory.strategy.is_built_in and memory.is_in_main_memory
         return known and bool(sys.executable) and cache_folder() is not None
 
+    def _read(self) -> None:
+        """Note what the process says, until it ends."""
+        for line in self._process.stdout or ():
+            with self._changed:
+                self._done.add(line.strip())
+                self._changed.notify_all()
+        with self._changed:
+            self._has_ended = True
+            self._changed.notify_all()
+
     def wait_for(self, kernel: str) -> None:
-        """Return when the kernel is on disk, or will not be."""
-        output = self._process.stdout
-        while output is not None and kernel not in self._done and (line := output.readline()):
-            self._done.add(line.strip())
+        """Return when the kernel is on disk, or will not be; a process that takes too long is ended."""
+        with self._changed:
+            known = self._changed.wait_for(lambda: kernel in self._done or self._has_ended, LONGEST_WAIT)
+        if not known:
+            self.close()
 
     def close(self) -> None:
         """End the process, if it is still there."""
         self._process.kill()
-        self._process.communicate()
+        self._process.wait()
+        self._reader.join()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
 
 
 def kernels_of(memory: EpisodicMemory) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ from engram.runs.log import ProgressLog, events_of, read_log
 from engram.runs.restoring import REMEDY, restore
 from engram.runs.run import Run, run_from_json
 from engram.runs.safe_points import SafePoints
-from engram.runs.trace import begin_trace
+from engram.runs.trace import FIRST, begin_trace, prepare_trace
 from engram.runs.versions import machine, versions_of
 from engram.training.events import Event, Step
 from engram.training.listening import CallbackLike, Listeners
@@ -204,7 +204,7 @@ class RunFolder:
             names = [path.name for path in self.path.iterdir()] if self.path.is_dir() else []
         if any(not OWN_FILES.fullmatch(name) for name in names):
             raise RunFolderError(f"{self.path} holds files that are not a run; choose another folder with --out")
-        if self._files() and not start_over:
+        if any(path.name != FIRST for path in self._files()) and not start_over:
             raise UnusableRunError(
                 f"cannot find {self._config}, though the run's other files are there; {CONFIG_REMEDY}"
             )
@@ -257,7 +257,7 @@ class RunFolder:
         with FolderLock(self.path) as lock, SafePoints(agent, command) as safe:
             if start_over:
                 self._set_all_aside(tell)
-            self.claim(run)
+            self._begin(run, agent, traced=trace)
             self._tidy_up()
             checkpoints = self.checkpoints(run)
             log = ProgressLog(self.progress_file, lock.check)
@@ -304,6 +304,12 @@ class RunFolder:
                 write_atomically(self._result, as_json(result).encode())
                 checkpoints.clear()
         return result
+
+    def _begin(self, run: Run, agent: Agent, *, traced: bool) -> None:
+        """Claim the folder. The trace of a new run is begun first, so that no process that is killed forgets it."""
+        if not self._is_of(run):
+            prepare_trace(self.path, agent, run.steps, wanted=traced)
+        self.claim(run)
 
     def _save_model(self, agent: Agent) -> None:
         """Write the model; what was in its place is kept aside, unless it was the same."""

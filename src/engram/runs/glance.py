@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from engram.errors import EngramError, UnusableRunError
+from engram.errors import EngramError, InvalidInputError, UnusableRunError
 from engram.files.disk import is_file, list_files
 from engram.files.lock import HOLDER, is_in_use
 from engram.runs.checkpoints import CHECKPOINT
 from engram.runs.finished import score_of
 from engram.runs.folder import RunFolder
+from engram.runs.run import EVALUATION, Run, check_numbers
 from engram.training.events import mean_of
 
 State = Literal["finished", "running", "interrupted", "unusable"]
@@ -75,6 +76,13 @@ def _check(config: Mapping[str, Any]) -> None:
     texts, steps, settings = (config["agent"], config["env"]), config["steps"], config["settings"]
     if not (all(isinstance(each, str) for each in texts) and isinstance(settings, dict) and type(steps) is int):
         raise TypeError("config.json does not describe a run")
+    strategy = settings.get("strategy")
+    if isinstance(strategy, dict) and not isinstance(strategy.get("name"), str):
+        raise TypeError("config.json does not describe a run: its strategy has no name")
+    try:
+        check_numbers({name: config.get(name, getattr(Run, name)) for name in ("steps", *EVALUATION)})
+    except InvalidInputError as error:
+        raise TypeError(f"config.json does not describe a run: {error}") from error
 
 
 def _score_so_far(folder: RunFolder) -> float | None:

@@ -45,12 +45,7 @@ class Run:
     evaluation_max_steps: int | None = None  # after which an evaluation's episode is cut off; none: never
 
     def __post_init__(self) -> None:
-        for name in ("steps", "evaluation_interval_steps"):
-            checks.at_least(name, getattr(self, name), 1)
-        checks.at_least("evaluation_episodes", self.evaluation_episodes, 1, MOST_EPISODES)
-        checks.within("evaluation_epsilon", self.evaluation_epsilon, 0, 1)
-        if self.evaluation_max_steps is not None:
-            checks.at_least("evaluation_max_steps", self.evaluation_max_steps, 1)
+        check_numbers(vars(self))
 
     def to_json(self) -> dict[str, Any]:
         """Every setting, defaults included, as plain data."""
@@ -128,6 +123,16 @@ class Run:
         finally:
             for env in envs:
                 close(env)
+
+
+def check_numbers(run: Mapping[str, Any]) -> None:
+    """Raise InvalidInputError unless the numbers of a run, by field, are such as they can be."""
+    for name in ("steps", "evaluation_interval_steps"):
+        checks.at_least(name, run[name], 1)
+    checks.at_least("evaluation_episodes", run["evaluation_episodes"], 1, MOST_EPISODES)
+    checks.within("evaluation_epsilon", run["evaluation_epsilon"], 0, 1)
+    if run["evaluation_max_steps"] is not None:
+        checks.at_least("evaluation_max_steps", run["evaluation_max_steps"], 1)
 
 
 def run_from_json(config: dict[str, Any], given: Mapping[str, Any] | None = None) -> Run:

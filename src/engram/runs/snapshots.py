@@ -1,16 +1,22 @@
 """What a memory holds at one time, as far as it is drawn or traced, and its file."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from engram.agents.common.model_file import MALFORMED
+from engram.checks import MOST_STEPS
+from engram.envs.given import NUMBERS
 from engram.errors import ModelFileError
 from engram.files.arrays import read_arrays, write_arrays
 from engram.memory import EpisodicMemory
+from engram.memory.arguments import KEY_LIMIT
 from engram.typing import Array, Doubles, Floats, Longs, States
 
 COUNT = "n"  # what strategies that merge states call the size of a cluster
+DTYPES: dict[str, Any] = {"keys": "f4", "values": "f4", "states": "u8", "ages": "i8", "games": "i8", "steps": "i8"}
 
 
 class Entries(NamedTuple):
@@ -72,26 +78,33 @@ def write_snapshot(path: Path, snapshot: Snapshot) -> None:
 
 
 def read_snapshot(path: Path) -> Snapshot:
-    """A snapshot that was written; ModelFileError if it is not whole."""
+    """A snapshot that was written; ModelFileError for one that cannot be."""
     manifest, arrays = read_arrays(path)
     try:
-        held, ends = arrays["held"], np.cumsum(arrays["held"])[:-1]
-        _check_columns(arrays, int(held.sum()))
-        parts = [np.split(arrays[name], ends) for name in Entries._fields]
-        tables = tuple(Entries(*columns) for columns in zip(*parts, strict=True))
-        step, capacity = int(manifest["step"]), int(manifest["capacity"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ModelFileError(f"{path} is not the snapshot of a memory ({error!r}); delete it") from error
+        step, capacity = manifest["step"], manifest["capacity"]
+        for fact, holds in _facts(arrays, step, capacity):
+            if not holds:
+                raise ValueError(f"it should hold that {fact}")
+    except MALFORMED as error:
+        raise ModelFileError(f"{path} is not the snapshot of a memory ({error}); delete it") from error
+    parts = [np.split(arrays[name], np.cumsum(arrays["held"])[:-1]) for name in Entries._fields]
+    tables = tuple(Entries(*columns) for columns in zip(*parts, strict=True))
     return Snapshot(tables, tuple(arrays["sizes"].tolist()), capacity, step)
 
 
-def _check_columns(arrays: dict[str, Any], entries: int) -> None:
-    """Raise ValueError unless all columns have so many entries, and numbers in them."""
+def _facts(arrays: dict[str, Array], step: Any, capacity: Any) -> Iterator[tuple[str, bool]]:
+    """Facts, each of which can be looked at if those before it hold."""
+    yield "step and capacity are counts", all(type(n) is int and 0 <= n <= MOST_STEPS for n in (step, capacity))
+    sizes, held = arrays["sizes"], arrays["held"]
+    yield "sizes are of tables", sizes.shape == held.shape and sizes.ndim == 1 and len(sizes) > 0
+    yield "sizes are whole numbers", sizes.dtype == held.dtype == np.int64
+    yield "tables hold no more than they can", bool(((held >= 0) & (held <= sizes) & (sizes <= capacity)).all())
     for name in Entries._fields:
         column = arrays[name]
-        if len(column) != entries or column.ndim != (2 if name == "keys" else 1) or column.dtype.kind not in "iuf":
-            raise ValueError(f"{name} has the shape {column.shape} and the type {column.dtype}")
-        if column.dtype.kind == "f" and not np.isfinite(column).all():
-            raise ValueError(f"{name} has numbers that are not finite")
-    if len(arrays["sizes"]) != len(arrays["held"]) or not len(arrays["held"]) or (arrays["held"] < 0).any():
-        raise ValueError("sizes of tables")
+        yield f"{name} are numbers of their type", column.dtype == DTYPES.get(name, column.dtype)
+        yield f"{name} are finite", column.dtype.kind in NUMBERS and bool(np.isfinite(column).all())
+        yield f"{name} are those of all entries", column.shape[:1] == (int(held.sum()),)
+        yield f"{name} have their shape", column.ndim == (2 if name == "keys" else 1)
+    yield "keys have numbers", arrays["keys"].shape[1] > 0
+    yield "keys are not too large", bool((np.abs(arrays["keys"]) <= KEY_LIMIT).all())
+    yield "ages are those of steps", bool(((arrays["ages"] >= 0) & (arrays["ages"] <= step)).all())

@@ -33,6 +33,7 @@ MOST_NUMBERS = 250_000  # in a snapshot's keys and columns: a megabyte
 COLUMNS = 8  # numbers of an entry besides its key, about
 SNAPSHOT = re.compile(r"trace-(\d{12,18})\.safetensors")
 END = "trace.safetensors"
+FIRST = "trace-000000000000.safetensors"
 
 
 class Trace:
@@ -186,6 +187,14 @@ class Trace:
             )
             tables.append(told.at(np.linspace(0, size - 1, min(size, most)).astype(np.int64)))
         return Snapshot(tuple(tables), tuple(self._memory.size.tolist()), self._memory.capacity, self._agent.steps)
+
+
+def prepare_trace(folder: Path, agent: Agent, steps: int, *, wanted: bool) -> None:
+    """In the folder of a run that is yet to begin: the first snapshot, which says that the run is traced, or none."""
+    if wanted:
+        Trace(folder, agent, steps)
+    else:
+        remove(folder / FIRST)
 
 
 def begin_trace(folder: Path, agent: Agent, steps: int, found: Checkpoint | None, *, wanted: bool) -> Trace | None:

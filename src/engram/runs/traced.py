@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,32 +30,49 @@ class Traced(NamedTuple):
         return self.snapshots[-1]
 
 
-def read_trace(folder: Path, step: int | None = None) -> Traced | None:
-    """The trace in a run's folder; None if there is none, or if it does not end at this step."""
+def read_trace(folder: Path, agent: Agent | None = None) -> Traced | None:
+    """The trace in a run's folder; None if there is none, or if it does not end where this agent is."""
     paths = snapshot_paths(folder)
     if not paths or not is_file(folder / END):
         return None
-    if step is not None and max(paths) != step:
+    if agent is not None and max(paths) != agent.steps:
         return None
     snapshots = [read_snapshot(path) for path in paths.values()]
-    shapes = {(len(each.tables), each.tables[0].keys.shape[1]) for each in snapshots}
-    if len(shapes) != 1:
+    kinds = {_kind(each) for each in snapshots}
+    if len(kinds) != 1 or [each.step for each in snapshots] != list(paths):
         raise RunFolderError(f"the snapshots in {folder} are of different memories; delete trace-*.safetensors")
-    return Traced(snapshots, _games(folder / END))
+    memory: Any = getattr(agent, "memory", None)
+    if memory is not None and kinds != {(memory.actions, memory.key_size, memory.capacity)}:
+        raise RunFolderError(f"the snapshots in {folder} are not of this agent's memory; delete trace-*.safetensors")
+    return Traced(snapshots, _games(folder / END, snapshots[-1]))
 
 
-def _games(path: Path) -> dict[int, Array]:
+def _kind(snapshot: Snapshot) -> tuple[int, int, int]:
+    """The actions, the key size and the capacity of the memory."""
+    return len(snapshot.tables), snapshot.tables[0].keys.shape[1], snapshot.capacity
+
+
+def _games(path: Path, last: Snapshot) -> dict[int, Array]:
+    """The actions of each game, if the entries of the last snapshot can come from them."""
     _, arrays = read_arrays(path)
     try:
         games, lengths, actions = arrays["games"], arrays["lengths"], arrays["actions"]
-        if len(games) != len(lengths) or lengths.sum() != len(actions) or (lengths < 0).any():
+        numbered = all(each.ndim == 1 and each.dtype.kind in "iu" for each in (games, lengths, actions))
+        if not numbered or bool((games < 0).any() or (lengths < 0).any() or (actions >= len(last.tables)).any()):
+            raise ValueError("games, lengths and actions should be numbers of games, of steps and of actions")
+        if len(games) != len(lengths) or sum(lengths.tolist()) != len(actions):
             raise ValueError("episodes and actions do not agree")
         parts: dict[int, list[Array]] = {}
         for game, end, length in zip(games.tolist(), np.cumsum(lengths).tolist(), lengths.tolist(), strict=True):
             parts.setdefault(game, []).append(actions[end - length : end])
+        found = {game: np.concatenate(each) for game, each in parts.items()}
+        for table in last.tables:
+            for game, step in zip(np.asarray(table.games).tolist(), np.asarray(table.steps).tolist(), strict=True):
+                if game >= 0 and not 0 <= step < len(found[game]):
+                    raise ValueError(f"an entry comes from step {step} of game {game}, which was shorter")
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path} is not the trace of a run ({error!r}); delete it") from error
-    return {game: np.concatenate(found) for game, found in parts.items()}
+    return found
 
 
 def replay(agent: Agent, env: Env, game: int, actions: Array) -> Iterator[Array]:

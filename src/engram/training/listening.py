@@ -1,5 +1,6 @@
 """Who listens while an agent learns: all callbacks of one call of `learn`, or of one run."""
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -61,10 +62,16 @@ class Listeners:
         for hear in self._hears:
             answer = hear(event)
             if answer is not None and answer is not True:
-                self._heed(answer)
+                self._heed(answer, event)
 
-    def _heed(self, answer: object) -> None:
+    def _heed(self, answer: object, event: Event) -> None:
         if isinstance(answer, Evaluation):
+            if isinstance(event, Evaluation):
+                raise InvalidInputError(
+                    f"a callback answered the evaluation at step {event.step:,} with another one, which all callbacks "
+                    "would be told and could answer again, without end; answer other events only: if isinstance(event, "
+                    "Step)"
+                )
             self(answer)
         elif isinstance(answer, bool | np.bool_) and not answer:
             self.stopped = True
@@ -89,5 +96,22 @@ def as_callback(callback: Any, steps: int) -> Callback | Hears:
             "callback must be a function of an event, a Callback of engram.callbacks or of Stable-Baselines3, or a "
             f"list of these, got {callback!r:.100}{hint}"
         )
+    if not takes_one(callback):
+        raise InvalidInputError(
+            f"a function given as callback gets one argument, the event, and {callback!r:.100} takes others; one of "
+            "(locals, globals), as Stable-Baselines3 has them, becomes: def callback(event): …, or an "
+            "engram.callbacks.Callback, whose on_event(agent, event) gets the agent too"
+        )
     function: Hears = callback
     return function
+
+
+def takes_one(function: Any) -> bool:
+    """Whether a function can be called with one argument, as far as it tells."""
+    try:
+        inspect.signature(function).bind(None)
+    except ValueError:  # a function of another language
+        return True
+    except TypeError:
+        return False
+    return True

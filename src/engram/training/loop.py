@@ -5,7 +5,7 @@ info that a life was lost (`life_lost`): then an episode ends, and nothing that 
 the game goes on.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from math import isfinite
@@ -154,7 +154,7 @@ def play(
     lock: AbstractContextManager[Any] | None = None,
     heard: bool = True,
     after_game: Callable[[], object] | None = None,
-) -> Iterator[Event]:
+) -> Generator[Event]:
     """Let the agent act and learn until it has taken `until` steps in all. Everything kept is in `state`.
 
     Where nobody listens (`heard`) there are no events, and the generator comes back only when all is done.

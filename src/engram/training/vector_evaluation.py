@@ -6,6 +6,7 @@ import numpy as np
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 from engram.envs.faults import is_wish_to_stop, said_by
+from engram.envs.masks import allowed_actions, is_mask
 from engram.envs.wrapper_state import SWITCH, States, frozen
 from engram.errors import EngramError, FaultyEnvironmentError, InvalidInputError
 from engram.randomness import reset_seed
@@ -64,35 +65,46 @@ def _play_round(
     observations, infos = env.reset(seed=seeds if one_by_one else seeds[0])
     manual = env.metadata.get("autoreset_mode") == AutoresetMode.DISABLED
     playing = np.arange(env.num_envs) < count
-    masks = _masks(infos, env)
+    steps = 0
+    masks = _masks(infos, env, playing, steps)
     while playing.any():
         masked = {} if masks is None else {"action_masks": masks}
         actions, _ = agent.predict(observations, deterministic=deterministic, **masked)
         observations, rewards, terminated, truncated, infos = env.step(actions)
+        steps += 1
         over = np.logical_or(terminated, truncated)
         for number in np.flatnonzero(playing).tolist():
             returns[first + number] += float(rewards[number])
             lengths[first + number] += 1
             if over[number] or lengths[first + number] == max_steps:
                 playing[number] = False
-        masks = _masks(infos, env)
+        masks = _masks(infos, env, playing, steps)
         if manual and over.any() and playing.any():
             observations, infos = env.reset(options={"reset_mask": over})
-            fresh = _masks(infos, env)
+            fresh = _masks(infos, env, np.zeros_like(playing), steps)
             if masks is not None and fresh is not None:
                 masks[over] = fresh[over]
 
 
-def _masks(infos: dict[str, Any], env: Any) -> Array | None:
-    """For each environment, which actions are possible, [B, actions]; None where all are."""
+def _masks(infos: dict[str, Any], env: Any, playing: Array, step: int) -> Array | None:
+    """For each environment, which actions are possible, [B, actions]; None where all are.
+
+    A mask must be right where a game goes on that counts; of others it is heeded if it can be.
+    """
     if "action_mask" not in infos:
         return None
-    masks = np.ones((env.num_envs, int(env.single_action_space.n)), np.bool_)
+    actions = int(env.single_action_space.n)
+    masks = np.ones((env.num_envs, actions), np.bool_)
     given = infos.get("_action_mask", np.ones(env.num_envs, np.bool_))
     for number in np.flatnonzero(given).tolist():
-        row = np.asarray(infos["action_mask"][number])
-        if row.any():  # at the end of a game it may allow nothing
-            masks[number] = row
+        row = infos["action_mask"][number]
+        counts = playing[number] or (is_mask(np.asarray(row), (actions,)) and np.any(row))
+        if row is None or not counts:  # at the end of a game it may allow nothing
+            continue
+        allowed = allowed_actions(row, actions, step)
+        if allowed is not None:
+            masks[number] = False
+            masks[number, allowed] = True
     return masks
 
 

@@ -1,7 +1,8 @@
 """What all agents share: learning in an environment, predicting, saving and loading."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from copy import deepcopy
 from functools import wraps
 from importlib import import_module
@@ -275,8 +276,7 @@ class Agent(ABC):
 
     def _learn(self, steps: int, listeners: Listeners) -> None:
         """Take steps, and tell of what happens."""
-        events = self._events(steps, heard=bool(listeners))
-        with self.world.watched(), listeners:
+        with closing(self._events(steps, heard=bool(listeners))) as events, self.world.watched(), listeners:
             for event in events:
                 listeners(event)
                 if listeners.stopped and isinstance(event, Step):
@@ -302,14 +302,14 @@ class Agent(ABC):
         """Learn as `learn` does, as a generator: one step at a time, at the caller's pace."""
         return self._events(total_timesteps, heard=True)
 
-    def _events(self, total_timesteps: int, *, heard: bool) -> Iterator[Event]:
+    def _events(self, total_timesteps: int, *, heard: bool) -> Generator[Event]:
         """Learn as a generator of events, or of nothing if nobody listens."""
         steps = checks.at_least("total_timesteps", total_timesteps, 0)
         env = self.world.enter(self.loop)
         self.tally.listening = heard
         if not heard:
             self.tally.clear()
-        return play(
+        events = play(
             self,
             env,
             self.loop,
@@ -320,6 +320,7 @@ class Agent(ABC):
             heard=heard,
             after_game=self.wrappers.begin_game if self.wrappers.start else None,
         )
+        return self.wrappers.followed(env, events) if self.wrappers.start else events
 
     def predict(
         self,
@@ -371,7 +372,10 @@ class Agent(ABC):
         return self.world.lend()
 
     def set_env(self, env: EnvLike) -> None:
-        """Go on learning in another environment of the same kind; the unfinished game of this one is dropped."""
+        """Go on learning in another environment of the same kind; the unfinished game of this one is dropped.
+
+        Wrappers that keep statistics go on from those that the agent learned with.
+        """
         if not self._learning.acquire(blocking=False):
             raise InvalidInputError(f"{LEARNING}; set its environment before or after")
         try:
@@ -379,9 +383,12 @@ class Agent(ABC):
             spaces = Spaces(source.observation_shape, source.observation_dtype, source.actions)
             if spaces != self.spaces or source.first_action != self.source.first_action:
                 raise InvalidInputError(f"the agent has {self.spaces}, but the environment has {spaces}")
+            world, states = World(source), self.wrappers.now()
+            if self.steps:
+                world.wrappers.load_state_dict({"start": states, "now": states})
             self.abandon_game()
             self.world.close()
-            self.world = World(source)
+            self.world = world
         finally:
             self._learning.release()
 
@@ -453,7 +460,7 @@ class Agent(ABC):
         return agent
 
     def describe(self) -> dict[str, Any]:
-        """What the agent is made from: its environment, that one's spaces, and every setting."""
+        """What the agent is made from: its environment, what that one gives and takes, and every setting."""
         shape, dtype, actions = self.spaces
         described = {
             "env": self.source.name,
@@ -461,8 +468,9 @@ class Agent(ABC):
             "config": self.config.to_json(),
         }
         first = {} if self.source.first_action == 0 else {"first_action": self.source.first_action}
+        form = {} if (told := self.source.form.describe()) is None else {"form": told}
         own = {} if is_ours(type(self).__module__) else {"source": source_digest(type(self))}
-        return described | first | own
+        return described | first | form | own
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that the agent has learned and must remember, as plain data and arrays."""

@@ -42,9 +42,12 @@ def _made(kind: Any, model: Model, path: str | Path, env: EnvLike | AbsentEnv | 
     model.check_widths(kind.widths(described["config"], described["spaces"]["shape"]))
     agent = kind.__new__(kind)
     agent._begin(source, config)
-    if agent.describe()["spaces"] != described["spaces"]:
-        raise InvalidInputError(
-            f"{path} was trained with {described['spaces']}, but the environment has {agent.describe()['spaces']}"
-        )
+    mine = agent.describe()
+    for what in ("spaces", "form"):
+        if what in described and mine.get(what) != described[what]:
+            raise InvalidInputError(
+                f"{path} was trained with {described[what]!s:.300}, but the environment has {mine.get(what)!s:.300}; "
+                "give it the environment that it was trained in, or one of the same kind"
+            )
     agent.load_state_dict(model.state)
     return agent

@@ -1,7 +1,7 @@
 """Constructors that take a config's fields as keyword arguments, and are typed as such."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -21,18 +21,29 @@ def takes(config: Callable[P, Any]) -> Callable[[Constructor[A]], Callable[Conca
     """
 
     def decorate(constructor: Constructor[A]) -> Callable[Concatenate[A, EnvLike, P], None]:
-        def construct(self: A, env: EnvLike, *args: P.args, **settings: P.kwargs) -> None:
-            if args:
-                raise TypeError(
-                    f"{type(self).__name__} takes an environment and settings by name, such as capacity=100; got "
-                    f"{', '.join(map(repr, (env, *args)))}"
-                )
-            constructor(self, env, self.Config.from_settings(settings))  # type: ignore[attr-defined]
+        def construct(self: A, *given: Any, **settings: Any) -> None:
+            env = the_environment(type(self).__name__, given, settings)
+            others = {name: value for name, value in settings.items() if name != "env"}
+            constructor(self, env, self.Config.from_settings(others))  # type: ignore[attr-defined]
 
         construct.__doc__ = constructor.__doc__
         return construct  # type: ignore[return-value]  # env may be named too
 
     return decorate
+
+
+def the_environment(agent: str, given: tuple[Any, ...], settings: Mapping[str, Any]) -> Any:
+    """The environment among an agent's arguments; TypeError unless it is the only one without a name."""
+    unnamed = [*given, *(settings[name] for name in ("env", "policy") if name in settings)]
+    if len(unnamed) == 1 and "policy" not in settings:
+        return unnamed[0]
+    named = [each for each in unnamed if isinstance(each, str) and each.endswith("Policy")]
+    if named:
+        raise TypeError(f"{agent} needs no policy's name, got {named[0]!r}; leave it out: {agent}(env, …)")
+    raise TypeError(
+        f"{agent} takes an environment and settings by name, such as {agent}('CartPole-v1', seed=1); got "
+        f"{', '.join(map(repr, unnamed)) or 'no environment'}"
+    )
 
 
 def signature_of(config: Any) -> inspect.Signature:

@@ -13,7 +13,8 @@ class World:
     """Makes the environment when it is first needed, and replays the unfinished game in it when that is necessary.
 
     It is necessary where the environment is new, raised an error, or may have been stepped by someone else: one that
-    the user passed, or was handed by `lend`. An environment's fingerprint can tell that nobody has.
+    the user passed, or was handed by `lend`. An environment's fingerprint can tell that nobody has, and what its
+    wrappers remember can tell that somebody has.
     """
 
     def __init__(self, source: EnvSource) -> None:
@@ -28,11 +29,12 @@ class World:
             self._env, self._moved = self.source.make(), True
         elif self._fingerprint is not None:
             self._moved = self._fingerprint != fingerprint(self._env)
+        elif self.source.shared:
+            self._moved |= not self.wrappers.is_as_left(self._env)
         self._moved |= loop.chosen is not None  # it raised an error in the middle of a step
         if self._moved:
             self.wrappers.restore(self._env)
             replay_game(self._env, loop, first_action=self.source.first_action)
-        self.wrappers.follow(self._env)
         self._fingerprint, self._moved = None, self.source.shared  # until `watched` knows better
         return self._env
 
@@ -47,9 +49,10 @@ class World:
             self._moved = False
 
     def lend(self) -> Env:
-        """The environment, for whoever may step it."""
+        """The environment, for whoever may step it; its wrappers remember what the agent's own steps taught them."""
         if self._env is None:
             self._env = self.source.make()
+            self.wrappers.put_back(self._env)
         self.mistrust()
         return self._env
 

@@ -47,6 +47,7 @@ def write_memory_page(
     pictures: Sequence[Picture],
     facts: Facts,
     *,
+    about: str = "",
     slider: Slider | None = None,
     notes: Sequence[str] = (),
 ) -> Path:
@@ -58,5 +59,5 @@ def write_memory_page(
             blocks.append(Section("How it changed", [slider]))
     blocks.append(Section("What it was made from", [facts]))
     path = out / "index.html"
-    write_atomically(path, Page(title, blocks).html().encode())
+    write_atomically(path, Page(title, blocks, about).html().encode())
     return path

@@ -12,6 +12,8 @@ from typing import Protocol
 from engram.lab.pages.inline_svg import inlined
 from engram.pictures.marks import Key
 
+ABOUT = "engram:about"  # name of the line in which a page says what it is about
+
 
 class Block(Protocol):
     """A part of a page."""
@@ -232,15 +234,17 @@ class Page:
 
     title: str
     blocks: Sequence[Block] = field(default_factory=tuple)
+    about: str = ""  # by which the page is known when it is to be written again
 
     def html(self) -> str:
         """The whole file."""
+        about = f'\n<meta name="{ABOUT}" content="{escape(self.about)}">' if self.about else ""
         blocks = "\n".join(block.html() for block in self.blocks)
         return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="viewport" content="width=device-width, initial-scale=1">{about}
 <link rel="icon" href="data:,">
 <title>{escape(self.title)}</title>
 <style>

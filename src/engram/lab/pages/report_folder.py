@@ -1,18 +1,40 @@
 """A report's folder: the page for a browser, the same for readers of a repository, and figures."""
 
+import re
+from html import unescape
 from pathlib import Path
 
-from engram.files.disk import inside, write_atomically
+from engram.errors import RunFolderError
+from engram.files.disk import inside, is_file, read_file, write_atomically
 from engram.lab.pages.markdown import markdown
-from engram.lab.pages.page import Drawing, Page
+from engram.lab.pages.page import ABOUT, Drawing, Page
 from engram.pictures.canvas import Figure, save, svg_of
 from engram.pictures.legend_keys import take_legend
+
+PAGES = ("index.html", "README.md")
+
+
+def check_page_folder(out: Path, about: str) -> None:
+    """Raise RunFolderError if writing a page to a folder would replace one about something else, or what is none."""
+    there = [path for name in PAGES if is_file(path := out / name)]
+    if there and (not about or about != _about(out / PAGES[0])):
+        raise RunFolderError(
+            f"{there[0]} is there already, and no page about the same; nothing was written; choose another folder with "
+            "--out, or move it elsewhere"
+        )
+
+
+def _about(path: Path) -> str | None:
+    """What a page says that it is about."""
+    head = read_file(path).partition(b"<title>")[0].decode(errors="replace") if is_file(path) else ""
+    found = re.search(rf'<meta name="{ABOUT}" content="([^"]*)">', head)
+    return unescape(found[1]) if found else None
 
 
 def write_page(page: Page, out: Path) -> Path:
     """Write `index.html`, and `README.md` beside it; return the path of the first."""
-    path = out / "index.html"
-    write_atomically(out / "README.md", markdown(page).encode())
+    path = out / PAGES[0]
+    write_atomically(out / PAGES[1], markdown(page).encode())
     write_atomically(path, page.html().encode())
     return path
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -134,12 +135,13 @@ class Site:
 
     def _commands(self, out: Path) -> dict[str, str]:
         known, deciding = [path.name for path in self.folders if path.name in self.studies], self._deciding
-        return {
-            **({"a study": f"engram study {known[0]}"} if known else {}),
-            "its page": f"engram report {self.folders[0]}",
-            **({"the verdicts": f"engram claims {' '.join(map(str, deciding))}"} if deciding else {}),
-            "this site": f"engram site {self.results} --out {out}",
+        commands = {
+            **({"a study": ["study", known[0]]} if known else {}),
+            "its page": ["report", self.folders[0]],
+            **({"the verdicts": ["claims", *deciding]} if deciding else {}),
+            "this site": ["site", self.results, "--out", out],
         }
+        return {what: shlex.join(["engram", *map(str, words)]) for what, words in commands.items()}
 
     def _film(self, folder: Path) -> FilmFile | None:
         """The film as a file of the site, and a picture of its end."""

@@ -14,19 +14,21 @@ from engram.agents import BUILT_IN, find_agent, label_of
 from engram.agents.common.load import load
 from engram.errors import EngramError
 from engram.files.disk import read_file
+from engram.files.file_names import as_file_name
 from engram.lab.cell import strategy_name
-from engram.lab.labels import strategy_label
+from engram.lab.labels import size_label, strategy_label
 from engram.lab.pages import page
-from engram.lab.pages.report_folder import write_figure, write_page
+from engram.lab.pages.report_folder import check_page_folder, write_figure, write_page
 from engram.lab.pages.run_figures import metrics_figure, returns_figure, run_looks
 from engram.lab.pages.wording import evaluations_in_words, score_in_words
 from engram.lab.run_record import RunRecord
 from engram.pictures.gallery import of_memory
 from engram.runs.finished import shown_score
-from engram.runs.folder import RunFolder
+from engram.runs.folder import REPORT, RunFolder
 from engram.runs.traced import read_trace
 
 LARGEST_FILM = 16 * 2**20  # bytes, which become part of the page
+NAME_BYTES = 100  # of the names of runs in that of a folder
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,11 @@ class RunReport:
         return run_looks([run.name for run in self.runs])
 
     def write(self) -> Path:
-        """Write the page and its figures; return the page's path."""
-        return write_page(page.Page(self.title, self.content()), self.out)
+        """Write the page and its figures; return the page's path. Another page is not replaced."""
+        about = " ".join(sorted(os.path.relpath(run.path, self.out) for run in self.runs))
+        if about != os.pardir:  # in a run's own folder
+            check_page_folder(self.out, about)
+        return write_page(page.Page(self.title, self.content(), about), self.out)
 
     @property
     def title(self) -> str:
@@ -181,7 +186,7 @@ class RunReport:
         if foreign := folder.foreign():
             return [page.Commands({"pictures of its memory": folder.command("engram inspect", foreign)})]
         agent = load(run.path)
-        drawn = of_memory(agent, traced=read_trace(run.path, agent.steps))
+        drawn = of_memory(agent, traced=read_trace(run.path, agent))
         prefix = "" if len(self.runs) == 1 else f"{self.runs.index(run)}-"
         return [
             write_figure(each.figure, self.out, f"{prefix}{each.name}", f"{each.title}. {each.caption}")
@@ -201,8 +206,17 @@ class RunReport:
         }
         if run.glance.state != "finished":
             told = {"go on where it stopped": folder.command("engram train --resume", foreign)}
-        names = " ".join(shlex.quote(str(each.path)) for each in self.runs)
-        return {**told, "make this page again": f"engram report {names}"}
+        paths = [each.path for each in self.runs]
+        out = [] if self.out == usual_folder(paths) else ["--out", str(self.out)]
+        return {**told, "make this page again": shlex.join(["engram", "report", *map(str, paths), *out])}
+
+
+def usual_folder(runs: Sequence[Path]) -> Path:
+    """Where the page of these runs is written if nothing else is said: in the only run, or beside the first."""
+    if len(runs) == 1:
+        return runs[0] / REPORT
+    names = as_file_name("-".join(path.absolute().name for path in runs), NAME_BYTES)
+    return runs[0].absolute().parent / f"{REPORT}-{names}"
 
 
 def described(run: RunRecord) -> str:
@@ -210,7 +224,7 @@ def described(run: RunRecord) -> str:
     settings = run.glance.settings
     strategy, capacity = settings.get("strategy"), settings.get("capacity")
     kept = f" with {strategy_label(strategy_name(strategy))}" if isinstance(strategy, dict) else ""
-    size = "" if capacity is None else f"{' and' if kept else ' with'} {capacity:,} entries per action"
+    size = "" if capacity is None else f"{' and' if kept else ' with'} {size_label(capacity)} entries per action"
     return f"{label_of(run.glance.config['agent'])}{kept}{size}"
 
 

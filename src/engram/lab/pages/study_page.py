@@ -145,7 +145,7 @@ class StudyReport:
         return [page.Table(["cell", "what differs", "score", "without it"], rows)] if rows else []
 
     def warnings(self) -> list[page.Block]:
-        """Runs that are missing, and runs that should not be in one cell."""
+        """Runs that are missing, runs that should not be in one cell, and runs of an earlier version of the study."""
         missing, texts = self.results.missing, []
         if missing:
             texts.append(f"{len(missing)} of {len(self.results.declared)} runs are missing, and their cells say so.")
@@ -160,7 +160,24 @@ class StudyReport:
                 texts.append(f"{', '.join(parts)}: its runs differ in more than their seed, so it means nothing.")
         names = page.Names(missing)
         shown = names if len(missing) <= FEW else page.Folded("Which runs are missing", [names])
-        return [*([page.Warnings(texts)] if texts else []), *([shown] if missing else [])]
+        warned = [page.Warnings(texts)] if texts else []
+        return [*warned, *([shown] if missing else []), *self.earlier()]
+
+    def earlier(self) -> list[page.Block]:
+        """Runs in the study's folder that are not of the study as it is now, and what was done with them."""
+        replaced, kept = self.results.earlier.replaced, self.results.earlier.kept
+        if not replaced and not kept:
+            return []
+        texts = [
+            f"Some runs in the folder ({len(replaced) + len(kept)}) are not of the study as it was last started: its "
+            "file was changed, or its options were others. To keep versions apart, give the study another name, or "
+            "another folder with --out.",
+            *([f"Left out, as their cells have other runs now: {len(replaced)}."] if replaced else []),
+            *([f"Shown below all the same: {len(kept)}."] if kept else []),
+        ]
+        listed = {"Which runs are left out": replaced, "Which runs of earlier are shown": kept}
+        folded = [page.Folded(title, [page.Names(names)]) for title, names in listed.items() if names]
+        return [page.Warnings(texts), *folded]
 
     @cached_property
     def evaluation(self) -> str:

@@ -1,5 +1,6 @@
 """The page of a search for good settings: the best of them, all trials, and how the score depends on each setting."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -9,12 +10,10 @@ from typing import Any, Self
 import numpy as np
 
 from engram.agents import label_of
-from engram.errors import RunFolderError
-from engram.files.disk import read_json
 from engram.lab.pages import page
-from engram.lab.pages.report_folder import write_figure, write_page
+from engram.lab.pages.report_folder import check_page_folder, write_figure, write_page
 from engram.lab.pages.style import COLOURS
-from engram.lab.search_file import SEARCH_FILE, Trial, best_of, read_trials
+from engram.lab.search_file import SearchRecord, Trial, best_of
 from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
 from engram.runs.finished import shown_score
 
@@ -27,27 +26,30 @@ DOT, LINE = COLOURS["lru"], COLOURS["dkm"]
 class TuneReport:
     """The page of a search, from its `tune.json`."""
 
-    search: dict[str, Any]
-    trials: list[Trial]
-    command: str  # that trains with the best settings
-    out: Path
+    record: SearchRecord
+    folder: Path  # of the search
+    out: Path  # where files are written
 
     @classmethod
     def read(cls, folder: Path, out: Path) -> Self:
         """The report on the search that a folder holds."""
-        path = folder / SEARCH_FILE
-        try:
-            content = read_json(path)
-            best = content["best"]
-            return cls(dict(content["search"]), read_trials(content), "" if best is None else str(best["command"]), out)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RunFolderError(
-                f"cannot read {path}: {error!r}; move it elsewhere and start the search again, which writes it anew "
-                "and keeps the runs"
-            ) from error
+        return cls(SearchRecord.read(folder), folder, out)
+
+    @property
+    def search(self) -> dict[str, Any]:
+        """What was searched."""
+        return self.record.search
+
+    @property
+    def trials(self) -> list[Trial]:
+        """What was tried, in that order."""
+        return self.record.trials
 
     def write(self) -> Path:
-        """Write the page and its figures; return the page's path."""
+        """Write the page and its figures; return the page's path. Another page is not replaced."""
+        about = os.path.relpath(self.folder, self.out)
+        if about != os.curdir:
+            check_page_folder(self.out, about)
         best = best_of(self.trials)
         came = (
             ""
@@ -55,7 +57,7 @@ class TuneReport:
             else f": {shown_score(best.score)} is the best of {len(self.trials)} trials"
         )
         title = f"Settings of {label_of(self.search['agent'])} in {self.search['env']}{came}"
-        return write_page(page.Page(title, self.content()), self.out)
+        return write_page(page.Page(title, self.content(), about), self.out)
 
     def content(self) -> list[page.Block]:
         """The page from top to bottom."""
@@ -75,7 +77,7 @@ class TuneReport:
             return blocks
         return [
             *blocks,
-            page.Commands({"train with the best": self.command}),
+            page.Commands({"train with the best": self.record.command}),
             page.Section(
                 "By setting", [self._draw(self._by_setting(), "by-setting", "The score of each trial, by setting.")]
             ),
