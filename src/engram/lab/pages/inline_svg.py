@@ -25,6 +25,7 @@ def inlined(svg: str, description: str) -> str:
     drawing = SOFT_TEXT.sub(r"\1var(--soft)", drawing)  # of the page, which can be read in light and in dark
     drawing = re.sub(r' d="([^"]*)"', lambda path: f' d="{_outline(path[1])}"', drawing)
     drawing = re.sub(r"<(?!g id=)[^>]*>", lambda tag: LONG_NUMBER.sub(_rounded, tag[0]), drawing)
+    drawing = re.sub(r'<g id="[^"]*"/>', "", drawing)  # axes that are not shown
     drawing = GROUP.sub(lambda found: _group(found[1]), drawing)
     drawing = _with_classes(re.sub(r">\s+<", "><", drawing))
     width = re.match(r'<svg[^>]* width="([0-9.]+pt)"', drawing)
