@@ -16,6 +16,7 @@ import pytest
 from engram import EpisodicMemory
 from engram.agents import BUILT_IN, find_agent, label_of
 from engram.agents.common.config import FAMILIES, AgentConfig
+from engram.agents.common.metric_meanings import MEANINGS, meaning_of
 from engram.agents.d3qn import D3QNConfig
 from engram.agents.mfec import MFECConfig
 from engram.agents.nec import NECConfig
@@ -132,7 +133,7 @@ def test_the_table_of_settings_is_the_config() -> None:
     assert paper == {name: config[name] for name in paper}
     words = {name.strip("`"): text for name, _, text, _ in table if name.strip("`") not in paper}
     varied = dict.fromkeys(("strategy", "capacity"), "varied")
-    open_ones = ("seed", "exploration", "ties", "encoder", "kernel", "duplicates", "merging", "device")
+    open_ones = ("seed", "exploration", "ties", "encoder", "kernel", "duplicates", "merging", "always_read", "device")
     assert words == {**varied, **dict.fromkeys(open_ones, "not given")}
 
 
@@ -221,6 +222,12 @@ def test_counts_of_faults_are_those_that_were_found() -> None:
 def test_every_folder_of_results_is_listed() -> None:
     folders = {path.name for path in (ROOT / "results").iterdir() if (path / "README.md").exists()}
     assert set(re.findall(r"^\| \[([\w-]+)\]", (ROOT / "results/README.md").read_text(), re.MULTILINE)) == folders
+
+
+def test_metrics_mean_on_pages_what_the_document_says() -> None:
+    rows = re.findall(r"^\| `([\w/]+)`.*? \| (.+?) \| ", (ROOT / "docs/metrics.md").read_text(), re.MULTILINE)
+    assert {name: meaning_of(name) for name, _ in rows} == {name: text.replace("`", "") for name, text in rows}
+    assert len(rows) == len(MEANINGS)
 
 
 def test_every_metric_is_explained() -> None:

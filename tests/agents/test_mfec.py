@@ -103,9 +103,28 @@ def test_saving_and_loading_mid_episode_changes_nothing(tmp_path: Path, strategy
     check_resuming(tmp_path, env, strategy=strategy)
 
 
-@pytest.mark.parametrize("strategy", CLUSTERING)
-def test_saving_and_loading_changes_nothing_where_episodes_are_merged_as_one(tmp_path: Path, strategy: str) -> None:
-    check_resuming(tmp_path, "CartPole-v1", strategy=strategy, merging="episode")
+@pytest.mark.parametrize(
+    "options",
+    [*({"strategy": name, "merging": "episode"} for name in CLUSTERING), {"always_read": True}],
+    ids=str,
+)
+def test_saving_and_loading_changes_nothing_with_other_choices(tmp_path: Path, options: dict[str, Any]) -> None:
+    check_resuming(tmp_path, "CartPole-v1", **options)
+
+
+def test_random_steps_count_as_use_only_if_they_are_to() -> None:
+    """Every step is random here. The clock ticks for each state written and each key whose read counts as use."""
+    settings: dict[str, Any] = {"capacity": 20, "seed": 4, "epsilon_final": 1.0}
+    never, always = (MFEC("CartPole-v1", always_read=reads, **settings).learn(1000) for reads in (False, True))
+    written = int(never.memory.written.sum())
+    assert written == int(always.memory.written.sum())
+    assert never.memory.clock == written
+    assert always.memory.clock == written + 1000
+    assert np.array_equal(never.memory.written, always.memory.written), "the same steps were taken"
+    kept = [set(agent.memory.entries(0)["states"].tolist()) for agent in (never, always)]
+    assert kept[0] != kept[1], "what was near stays"
+    last = always.memory.entries(0)["last_used"]
+    assert len(set(last.tolist())) < len(last), "neighbours that were read together"
 
 
 def check_resuming(tmp_path: Path, env: str, **options: Any) -> None:

@@ -232,6 +232,8 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not(options: dict[st
         ("CartPole-v1", {"strategy": "sur", "replay_size": 200}),
         ("engram/OpenRoom-v0", {"strategy": "dkm"}),
         ("Acrobot-v1", {"strategy": "rew"}),
+        ("engram/OpenRoom-v0", {"match_key": "older"}),
+        ("CartPole-v1", {"strategy": "dkm", "clusters_by": "observations"}),
     ],
 )
 def test_saving_and_loading_mid_episode_changes_nothing(tmp_path: Path, env: str, options: dict[str, Any]) -> None:
@@ -295,11 +297,56 @@ def test_images_go_through_convolutions_and_resume_exactly(tmp_path: Path) -> No
         ({"strategy": "kmean"}, "did you mean 'kmeans'"),
         ({"device": "gpu"}, "device must be one of"),
         ({"keysize": 5}, "did you mean 'key_size'"),
+        ({"match_key": "old"}, "match_key must be one of 'newer', 'older', got 'old'"),
+        ({"clusters_by": "states"}, "clusters_by must be one of 'keys', 'observations', got 'states'"),
+        ({"clusters_by": "observations"}, r"a compiled strategy that merges .*, got 'lru'"),
+        (
+            {"clusters_by": "observations", "strategy": "dkm", "encoder": "scaled"},
+            'clusters_by="observations" needs encoder=None, got .scaled.; leave it out',
+        ),
+        (
+            {"clusters_by": "observations", "strategy": "dkm", "device": "auto"},
+            'clusters_by="observations" needs device=.cpu., got .auto.; leave it out',
+        ),
     ],
 )
 def test_bad_settings_are_refused_before_any_work(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         NEC("CartPole-v1", **settings)
+
+
+def test_clusters_by_observations_need_vectors_and_whole_episodes() -> None:
+    settings: dict[str, Any] = {"strategy": "kmeans", "clusters_by": "observations", "seed": 0}
+    with pytest.raises(InvalidInputError, match=r"needs observations that are vectors, got shape \(4, 84, 84\)"):
+        NEC(Screen, capacity=5, replay_size=50, **settings)
+    with pytest.raises(InvalidInputError, match=r"must fit into the replay: .* replay_size is 8; choose a larger one"):
+        NEC("CartPole-v1", capacity=5, replay_size=8, **settings).learn(200)
+
+
+def test_clusters_are_found_by_what_was_observed() -> None:
+    """With a network that makes the same key of everything, observations still tell states apart."""
+    settings: dict[str, Any] = {"strategy": "kmeans", "capacity": 10, "seed": 0, "learning_start_steps": 10_000}
+    by_keys, by_observations = (NEC("CartPole-v1", clusters_by=by, **settings) for by in ("keys", "observations"))
+    for agent in (by_keys, by_observations):
+        agent.network.dense.parameters[:] = 0
+        agent.learn(600)
+    merged = [sorted(agent.memory.entries(0)["n"].tolist()) for agent in (by_keys, by_observations)]
+    assert merged[0][:9] == [1] * 9, "all at distance 0: the first takes in everything"
+    assert merged[1][5] > 1
+
+
+def test_a_state_met_again_keeps_its_older_key_only_if_it_is_to() -> None:
+    """The network learns, so that the key of a place changes from one visit to the next."""
+    options: dict[str, Any] = {"seed": 0, "capacity": 200, "learning_start_steps": 50, "learning_rate": 1e-2}
+    newer, older = (NEC(Corridor, match_key=which, **options).learn(150) for which in ("newer", "older"))
+    for agent, stays in ((newer, False), (older, True)):
+        before = agent.memory.entries(0)
+        agent.learn(300)
+        after = agent.memory.entries(0)
+        there = slice(len(before["states"]))
+        assert np.array_equal(before["states"], after["states"][there])
+        assert np.array_equal(before["keys"], after["keys"][there]) is stays
+        assert not np.array_equal(before["values"], after["values"][there])
 
 
 def test_a_missing_gpu_is_named() -> None:

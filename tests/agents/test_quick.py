@@ -65,10 +65,19 @@ def test_both_ways_lead_to_the_same_bits(env: str, strategy: str) -> None:
 
 
 @pytest.mark.parametrize("env", ["CartPole-v1", "Acrobot-v1"])
-@pytest.mark.parametrize("strategy", ["lru", "fading"])
-def test_both_ways_lead_nec_to_the_same_bits(env: str, strategy: str) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"strategy": "lru"},
+        {"strategy": "fading"},
+        {"match_key": "older"},
+        {"strategy": "dkm", "clusters_by": "observations"},
+    ],
+    ids=str,
+)
+def test_both_ways_lead_nec_to_the_same_bits(env: str, options: dict[str, Any]) -> None:
     settings: dict[str, Any] = {
-        "strategy": strategy,
+        **options,
         "capacity": 40,
         "neighbours": 5,
         "seed": 3,
@@ -98,7 +107,9 @@ def test_a_network_that_diverged_is_told_in_the_step() -> None:
     assert len(agent.unfinished) == before
 
 
-@pytest.mark.parametrize("options", [{"ties": "first"}, {"kernel": "mean"}, {"neighbours": 30}, {"capacity": 1}])
+@pytest.mark.parametrize(
+    "options", [{"ties": "first"}, {"kernel": "mean"}, {"neighbours": 30}, {"capacity": 1}, {"always_read": True}]
+)
 def test_settings_mean_the_same_in_both_ways(options: dict[str, Any]) -> None:
     settings: dict[str, Any] = {"capacity": 20, "seed": 1, **SOON} | options
     quick, plain = MFEC("CartPole-v1", **settings), plainly(MFEC("CartPole-v1", **settings))

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -53,7 +54,11 @@ def test_a_search_goes_on_is_shown_on_a_page_and_ends_with_a_command(
     assert main(["report", str(out)]) == 0
     page = (out / "index.html").read_text()
     assert f"{shown_score(best['score'])} is the best of 6 trials" in page
-    assert (out / "figures" / "by-setting.svg").exists()
+    assert page.index("<h2>The best<") < page.index("<h2>What mattered<") < page.index("<h2>All trials<")
+    for name in ("by-capacity", "by-strategy", "progress"):
+        assert (out / "figures" / f"{name}.svg").exists()
+    assert "--seed 2" in re.sub(r"</?span>", "", page)  # which the search has not seen
+    assert "DkM" in page
     assert main([*WORDS, "--trials", "6", "--seed", "1"]) == 2
     assert "holds another search (its seed differ)" in " ".join(capsys.readouterr().err.split())
 

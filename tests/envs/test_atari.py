@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation
+from PIL import Image
 
 from engram import D3QN, MFEC, NEC
 from engram.agents import Agent
@@ -75,6 +76,24 @@ def test_idle_steps_at_the_start_are_up_to_thirty_and_decided_by_the_seed() -> N
     assert max(frames.values()) <= 30 * 4
     assert len(set(frames.values())) > 4
     assert frames == {seed: int(game._games.reset(seed=seed)[1]["episode_frame_number"][0]) for seed in frames}
+
+
+def test_the_screen_that_is_rendered_is_that_of_the_game_being_played() -> None:
+    game = AtariGame("pong", render_mode="rgb_array", repeat_action_probability=0.25)
+    plain = AtariGame("pong", repeat_action_probability=0.25)
+    actions = np.random.default_rng(0).integers(6, size=300)
+    for env in (game, plain):
+        env.reset(seed=5)
+    differences = []
+    for action in actions.tolist():
+        seen, expected = game.step(action)[0], plain.step(action)[0]
+        np.testing.assert_array_equal(seen, expected)  # filming changes nothing
+        screen = game.render()
+        assert screen.shape == (210, 160, 3)
+        small = Image.fromarray(screen).convert("L").resize((84, 84), Image.Resampling.BOX)
+        differences.append(np.abs(np.asarray(small, np.int64) - seen[-1]).max())
+    assert np.median(differences[200:]) < 40  # what moves is mixed in colours there, in greys here; another game: 150
+    assert plain.render() is None
 
 
 def test_a_game_is_truncated_at_its_last_frame() -> None:

@@ -105,25 +105,37 @@ class Table:
                 entry.n = self.less(entry.n)
 
     def write_episode(self, keys: Floats, values: Floats, states: list[int]) -> None:
-        """States of an ended episode in which one action was taken; in a full table, all at once."""
+        """States of an ended episode in which one action was taken, in batches of at most N − 1."""
         new = [Entry(key.copy(), value, state) for key, value, state in zip(keys, values, states, strict=True)]
-        while new and len(self.entries) < self.capacity:
-            first = new.pop(0)
-            self.write(first.key, first.value, first.state, 0)
-        written = len(new)
+        most = max(self.capacity - 1, 1)
+        for first in range(0, len(new), most):
+            self.write_batch(new[first : first + most])
+
+    def write_batch(self, batch: list[Entry]) -> None:
+        """States for which there are free or used-up slots are stored; the others go to what was nearest before."""
+        nearest = [self.nearest(state.key)[0] if self.entries else -1 for state in batch]
         gone = [slot for slot in self.slots() if self.strategy != "kmeans" and self.used_up(self.entries[slot].n)]
-        for slot in sorted(gone, key=lambda i: (self.entries[i].n, i))[:written]:
-            self.replace(slot, new.pop(0))
-        into = [self.nearest(state.key)[0] for state in new]
-        for slot in sorted(set(into)):
-            mine = [state for state, where in zip(new, into, strict=True) if where == slot]
+        gone.sort(key=lambda i: (self.entries[i].n, i))
+        left: dict[int, list[Entry]] = {}
+        for state, where in zip(batch, nearest, strict=True):
+            same = [entry for entry in self.entries if entry.state == state.state]
+            if len(self.entries) < self.capacity and same:
+                self.meet_again(same[0], state)
+            elif len(self.entries) < self.capacity:
+                self.entries.append(state)
+            elif gone:
+                self.replace(gone.pop(0), state)
+            else:
+                left.setdefault(where, []).append(state)
+        for slot, mine in left.items():
             key = [total(float(state.key[dim]) for state in mine) / len(mine) for dim in range(len(mine[0].key))]
             value = total(float(state.value) for state in mine) / len(mine)
             self.merge(self.entries[slot], np.array(key, np.float32), value)
             self.entries[slot].n += len(mine) - 1
-        for entry in self.entries if self.strategy != "kmeans" else []:
-            for _ in range(written):
-                entry.n = self.less(entry.n)
+        if left and self.strategy != "kmeans":
+            for entry in self.entries:
+                for _ in batch:
+                    entry.n = self.less(entry.n)
 
     def used_up(self, n: Fraction) -> bool:
         return n <= 0 if self.strategy == "dkm" else n < Fraction(1, 2)

@@ -38,7 +38,7 @@ def both(**options: object) -> tuple[EpisodicMemory, EpisodicMemory]:
         capacity=theirs.capacity,
         companions=0,
         strategy=theirs.strategy,
-        step=store.step,
+        renewal=store.renewal,
         by_episode=theirs.merging == "episode",
         reading=store.reading,
     )
@@ -131,6 +131,26 @@ def test_a_state_goes_from_one_device_to_the_other() -> None:
     for memory in (ours, theirs):
         memory.write(1, more, np.ones(30))
     assert_same(ours, theirs)
+
+
+@pytest.mark.parametrize(("match", "match_key", "kept"), [(0.5, "newer", 3), (0.5, "older", 1), ("max", "newer", 1)])
+@pytest.mark.parametrize(
+    "strategy", ["lru", Everything(), plain_twin(Everything())], ids=["built in", "compiled", "plain"]
+)
+def test_the_key_of_a_state_met_again(strategy: str | Strategy, match: str | float, match_key: str, kept: int) -> None:
+    options: dict[str, object] = {"match": match, "match_key": match_key, "strategy": strategy}
+    ours = EpisodicMemory(actions=1, key_size=1, capacity=2, **options)  # type: ignore[arg-type]
+    memories = (
+        [ours]
+        if not isinstance(ours.strategy, CompiledStrategy)
+        else both(actions=1, key_size=1, capacity=2, **options)
+    )
+    for memory in memories:
+        for key, value in ((1.0, 2.0), (3.0, 4.0)):
+            memory.write(0, [[key]], [value], states=np.array([7], np.uint64), episode_return=0.0)
+        entries = memory.entries(0)
+        assert entries["keys"].ravel().tolist() == [kept]
+        assert entries["values"].tolist() == [4 if match == "max" else 3]
 
 
 def test_merging_by_episode_needs_the_cpu() -> None:

@@ -81,6 +81,8 @@ from tests.memory.streams import (
         ({"match": np.zeros(3)}, "match must be .*, got array"),
         ({"match": True}, "match must be .*, got True"),
         ({"merging": None}, "merging must be one of .*, got None"),
+        ({"match_key": "old"}, "match_key must be one of 'newer', 'older', got 'old'"),
+        ({"observation_size": -1}, "observation_size must be at least 0, got -1"),
         ({"device": None}, "device must be one of .*, got None"),
         ({"exact_read": "no"}, "exact_read must be True or False, got 'no'"),
         ({"companions": -1}, "companions must be at least 0, got -1"),

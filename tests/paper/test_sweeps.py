@@ -4,11 +4,13 @@ from collections import Counter
 
 import pytest
 
+from engram import MFEC, NEC
 from engram.lab.grid import Study, load
 from engram.lab.verdicts import ClaimList
 from engram.memory.strategies import Strategy, get_strategy
 from engram.paper.grids import FIVE
 from engram.paper.registry import STUDIES
+from engram.runs.run import Run
 
 CLASSIC_SIZES = (50, 100, 150, 500, 1000, 3000, 5000, 10_000)
 RUNS = {name: study for name, study in STUDIES.items() if study.grids}
@@ -70,13 +72,27 @@ def test_the_open_study_changes_one_thing_at_a_time() -> None:
     study = STUDIES["open"]
     runs, variants = study.runs(), study.variants()
     plain = [run for run in runs if run.id not in variants]
-    others = (STUDIES[name].only(agents=["mfec"]) for name in ("cartpole", "acrobot", "openroom"))
+    others = (STUDIES[name] for name in ("cartpole", "acrobot", "openroom"))
     assert {run.id for run in plain} < {run.id for other in others for run in other.runs()}
+    mfec, nec = ([run for run in plain if run.agent.name == name] for name in ("mfec", "nec"))
     sizes = Counter(variants.values())
-    merged = sizes.pop("episodes merged as one")
-    assert list(sizes.values()) == [len(plain)] * 6
-    assert merged == sum(get_strategy(run.settings.strategy).clusters for run in plain)  # type: ignore[attr-defined]
-    assert len(runs) == len(plain) + len(variants) == 925
+    assert sizes.pop("episodes merged as one") == count(mfec, "clusters")
+    assert sizes.pop("random steps count as use") == count(mfec, "touches") == 25
+    assert sizes.pop("clusters found by raw states") == count(nec, "clusters") == 20
+    assert sizes.pop("the older key stays") == len(nec) == 50
+    assert list(sizes.values()) == [len(mfec)] * 6
+    assert len(runs) == len(plain) + len(variants) == 1070
+    defaults = {"mfec": MFEC.Config().to_json(), "nec": NEC.Config().to_json()}
+    for run in runs:
+        changed = {name for name, value in run.settings.to_json().items() if value != defaults[run.agent.name][name]}
+        changed -= {"seed", "strategy", "capacity"}
+        evaluated = (run.evaluation_interval_steps, run.evaluation_epsilon) != (500, 0)
+        assert len(changed) + evaluated == (run.id in variants)
+
+
+def count(runs: list[Run], what: str) -> int:
+    """How many runs have a strategy that does this."""
+    return sum(getattr(get_strategy(run.settings.strategy), what) for run in runs)  # type: ignore[attr-defined]
 
 
 def test_only_strategies_that_merge_are_asked_to_merge_otherwise() -> None:
@@ -86,5 +102,8 @@ def test_only_strategies_that_merge_are_asked_to_merge_otherwise() -> None:
         clusters = True
 
     study = STUDIES["open"].only(strategies=("lru", "fading", "km", Merging()), sizes=(9,), seeds=(0,))
-    asked = [run.settings.to_json() for run in study.runs() if run.settings.to_json()["merging"] == "episode"]
-    assert [settings["strategy"]["name"] for settings in asked] == ["fading", "kmeans"] * 3
+    asked = [run.settings.to_json() for run in study.runs()]
+    for setting, value, times in (("merging", "episode", 3), ("clusters_by", "observations", 1)):
+        names = [settings["strategy"]["name"] for settings in asked if settings.get(setting) == value]
+        assert names == ["fading", "kmeans"] * times
+    assert [settings["strategy"]["name"] for settings in asked if settings.get("always_read")] == ["lru"] * 3

@@ -75,6 +75,14 @@ def test_the_pair_that_tells_most_about_the_values_is_found() -> None:
     assert telling_pair(points, points[:, 0] - points[:, 3]) == (0, 3)
 
 
+def test_two_numbers_that_lie_on_a_curve_are_no_plane() -> None:
+    rng = np.random.default_rng(0)
+    angle, other = rng.uniform(0, 6, 300), rng.normal(size=300)
+    points = np.stack([np.cos(angle), np.sin(angle), other], axis=1)
+    assert telling_pair(points, points[:, 0] * points[:, 1]) != (0, 1)
+    assert telling_pair(points[:, :2], angle) == (0, 1)  # there is no other
+
+
 def test_principal_axes_are_the_directions_of_largest_variance() -> None:
     rng = np.random.default_rng(0)
     keys = (rng.normal(size=(500, 2)) * (9, 3)) @ np.linalg.qr(rng.normal(size=(20, 2)))[0].T

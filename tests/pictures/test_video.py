@@ -12,8 +12,9 @@ from engram import D3QN, MFEC, NEC, evaluate_policy
 from engram.agents import Agent
 from engram.cli import main
 from engram.errors import StorageError
-from engram.pictures.explain import neighbours
-from engram.pictures.pen import PANEL
+from engram.pictures.explain import PANEL, STRIP
+from engram.pictures.neighbours import neighbours
+from engram.pictures.state_map import round_numbers
 from engram.pictures.video import film, write_video
 
 
@@ -51,7 +52,7 @@ def test_they_are_so_for_stored_states_and_for_the_keys_of_a_network(agent: Agen
 
 def test_an_agent_without_a_memory_is_explained_by_its_values_alone() -> None:
     pictures = film(D3QN("CartPole-v1", seed=0), "CartPole-v1", seed=0, explain=True)
-    assert next(iter(pictures)).shape == (400, 600 + PANEL, 3)
+    assert next(iter(pictures)).shape == (400 + STRIP, 600 + PANEL, 3)
 
 
 def test_gif_and_mp4(agent: Agent, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,3 +97,11 @@ def test_a_film_is_not_written_through_a_link(tmp_path: Path) -> None:
 
 def test_a_film_of_nothing_is_no_film(tmp_path: Path) -> None:
     assert write_video(tmp_path / "none.mp4", iter(())) == 0
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(-2.4, 2.4, [-2, -1, 0, 1, 2]), (0.0, 0.07, [0, 0.02, 0.04, 0.06]), (13.0, 987.0, [200, 400, 600, 800])],
+)
+def test_axes_have_round_numbers(low: float, high: float, expected: list[float]) -> None:
+    assert round_numbers(low, high) == expected

@@ -39,7 +39,8 @@ class MFECConfig(EncoderConfig):
     delta: float = 1e-3  # δ, which keeps the weights finite
     projection_size: int = 128  # key size for images, if no encoder is chosen; vectors are their own keys
     duplicates: bool = False  # a state met before counts as a new one
-    merging: Literal["single", "episode"] = "single"  # clusters take in an episode's states one by one, or as one batch
+    merging: Literal["single", "episode"] = "single"  # clusters take in an episode's states one by one, or in batches
+    always_read: bool = False  # a random step reads the memory too, so that its neighbours count as used
     device: Literal["cpu", "cuda", "auto"] = "cpu"  # where the memory's keys are
 
     def __post_init__(self) -> None:
@@ -93,6 +94,7 @@ class MFEC(Agent):
         )
         self.recall = Recall(self.encoder, self.memory, spaces, ties=config.ties, tally=self.tally)
         self.unfinished, self.waiting = self.recall.unfinished, self.recall.waiting
+        self._always_reads = config.always_read
         self._desk = self._find_desk()
         if self._desk is not None:
             self.unfinished.take_notes_from(self._desk)
@@ -107,13 +109,13 @@ class MFEC(Agent):
         self.unfinished.clear()
 
     def act(self, observation: Array, step: int) -> int:
-        """Choose an action by the exploration; the memory is read only if it asks for values."""
+        """Choose an action by the exploration; the memory is read if that asks for values, or always if so set."""
         desk, episode = self._desk, self.unfinished
         if desk is None:
             return self._act_plainly(observation, step)
         exploration, rng = cast(EpsilonGreedy, self.exploration), self.policy_rng
         explores = exploration.explores(step, rng)
-        action = desk.act(observation, episode.row, not explores)
+        action = desk.act(observation, episode.row, not explores or self._always_reads)
         allowed = self.loop.allowed
         if explores:
             action = uniform(self.spaces.actions, rng, allowed)
@@ -125,7 +127,10 @@ class MFEC(Agent):
     def _act_plainly(self, observation: Array, step: int) -> int:
         """The same step by step, which parts of any kind can take."""
         keys = self.recall.see(observation)  # [1, key_size]
-        action = self.choose(step, self.recall.view.at(keys))
+        view = self.recall.view.at(keys)
+        if self._always_reads:
+            view.q_values()
+        action = self.choose(step, view)
         self.unfinished.add(keys[0], step if self.config.duplicates else state_of(observation), action)
         return action
 

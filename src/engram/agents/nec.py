@@ -22,6 +22,7 @@ from engram.exploration.epsilon_greedy import EpsilonGreedy
 from engram.exploration.greedy import greedy, uniform
 from engram.hashing import state_of
 from engram.memory import EpisodicMemory
+from engram.memory.observed import check_observed
 from engram.memory.quick import UNUSABLE, Desk
 from engram.memory.strategies import Strategy, get_strategy
 from engram.memory.tables import MOST_ENTRIES
@@ -51,6 +52,7 @@ class NECConfig(EncoderConfig):
     neighbours: int = 11  # k, entries that a read averages over
     delta: float = 1e-3  # δ of the weights 1/(d² + δ)
     memory_step: float = 0.1  # α, the step towards a new return of a state met before
+    match_key: Literal["newer", "older"] = "newer"  # that a state met before takes, or keeps
     return_steps: int = 100  # n, rewards that a return sums before it trusts the memory
     key_size: int = 64  # of the network's output
     replay_size: int = 100_000  # states with their returns to learn from
@@ -61,17 +63,30 @@ class NECConfig(EncoderConfig):
     rmsprop_decay: float = 0.95  # of the squared average (the paper's momentum)
     rmsprop_epsilon: float = 1e-2  # inside the square root
     learn_memory: bool = False  # learn the stored keys and values too, not only the network
+    clusters_by: Literal["keys", "observations"] = "keys"  # how a state's nearest cluster is found when it is written
     device: Literal["cpu", "cuda", "auto"] = "cpu"  # where the network and the memory's keys are
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        get_strategy(self.strategy)
+        self._check_clusters(get_strategy(self.strategy))
         self.check_whole(
             dict.fromkeys(("capacity", "neighbours", "batch_size"), (1, MOST_ENTRIES))
             | dict.fromkeys(("replay_size", "return_steps", "learning_interval_steps"), (1, MOST_STEPS))
             | {"key_size": (1, WIDEST), "learning_start_steps": (0, MOST_STEPS)}
         )
         self.check_numbers({"delta": (1e-12, 1e12), "memory_step": (1e-9, 1)} | RMSPROP_LIMITS)
+
+    def _check_clusters(self, strategy: Strategy) -> None:
+        """Raise InvalidInputError unless clusters can be found as they are to be."""
+        if self.clusters_by == "keys":
+            return
+        check_observed(strategy)
+        for name, needed in (("encoder", None), ("device", "cpu")):
+            if getattr(self, name) != needed:
+                raise InvalidInputError(
+                    f'clusters_by="observations" needs {name}={needed!r}, got {getattr(self, name)!r:.100}; leave it '
+                    'out, or choose clusters_by="keys"'
+                )
 
 
 def n_step_returns(rewards: Doubles, best: Doubles, n: int, discount: float) -> Floats:
@@ -143,7 +158,9 @@ class NEC(Agent):
             neighbours=config.neighbours,
             delta=config.delta,
             match=config.memory_step,
+            match_key=config.match_key,
             exact_read=False,
+            observation_size=self._observation_size(),
             companions=config.key_size + 1 if config.learn_memory else 0,
             device=device,
         )
@@ -159,6 +176,17 @@ class NEC(Agent):
         self._desk = self._find_desk()
         if self._desk is not None:
             self.unfinished.take_notes_from(self._desk)
+
+    def _observation_size(self) -> int:
+        """Numbers of an observation if clusters are found by them, otherwise 0."""
+        if self.config.clusters_by == "keys":
+            return 0
+        shape = self.spaces.observation_shape
+        if len(shape) != 1:
+            raise InvalidInputError(
+                f'clusters_by="observations" needs observations that are vectors, got shape {shape}; choose "keys"'
+            )
+        return shape[0]
 
     def _find_desk(self) -> Desk | None:
         """Where one compiled call carries out a step, if all parts are built in and the network takes vectors."""
@@ -212,7 +240,8 @@ class NEC(Agent):
             rewards, best = np.array(unfinished.rewards), np.array(unfinished.best)
             returns = n_step_returns(rewards, best, config.return_steps, config.discount)
             self.tally.start = float(best[0]) if self.tally.listening else None
-            self.recall.finish(returns, self.steps)
+            observed = self.replay.unfinished_observations() if config.clusters_by == "observations" else None
+            self.recall.finish(returns, self.steps, observed)
             self.replay.finish(returns)
         due = self.steps % config.learning_interval_steps == 0 and self.steps >= config.learning_start_steps
         if due and len(self.replay) >= config.batch_size and self.network.settled:

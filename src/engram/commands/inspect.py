@@ -14,6 +14,8 @@ from engram.commands.part_options import GivenAgain
 from engram.commands.screen import Console
 from engram.errors import InvalidInputError
 from engram.files.disk import whole_path
+from engram.lab.cell import strategy_name
+from engram.lab.labels import strategy_label
 from engram.runs.folder import RunFolder
 from engram.runs.traced import Traced, read_trace
 from engram.training.events import mean_of
@@ -73,7 +75,25 @@ def _about(run: Path, out: Path) -> str:
 def _film_of(agent: Agent, options: Inspect, folder: RunFolder | None, traced: Traced) -> Any:
     films = import_module("engram.pictures.memory_film")
     curve = [] if folder is None else [(each["step"], mean_of(each["returns"])) for each in folder.evaluations()]
-    return films.MemoryFilm(agent, traced.snapshots, curve, axes=options.axes)
+    return films.MemoryFilm(agent, traced.snapshots, curve, title=_who(agent), axes=options.axes)
+
+
+def _who(agent: Agent) -> str:
+    """The agent with its environment and its memory, in words."""
+    capacity = agent.memory.capacity  # type: ignore[attr-defined]
+    where = agent.source.name or "its environment"
+    return f"{agent.label} in {where}, {_strategy(agent)}, {capacity:,} entries per action"
+
+
+def _lead(agent: Agent) -> str:
+    """What the page is about, in a sentence."""
+    sizes = agent.memory.size.tolist()  # type: ignore[attr-defined]
+    shares = " + ".join(f"{size:,}" for size in sizes)
+    return f"{_who(agent)}: after {agent.steps:,} steps it holds {sum(sizes):,} entries ({shares})."
+
+
+def _strategy(agent: Agent) -> str:
+    return strategy_label(strategy_name(agent.memory.strategy.describe()))  # type: ignore[attr-defined]
 
 
 def _write_page(agent: Agent, options: Inspect, out: Path, traced: Traced | None, change: Any) -> Path:
@@ -88,6 +108,7 @@ def _write_page(agent: Agent, options: Inspect, out: Path, traced: Traced | None
         _facts(agent, options),
         about=_about(options.run, out),
         slider=None if change is None else pages.Slider(change.pngs, steps, change.caption),
+        lead=_lead(agent),
         notes=[] if traced is not None else [UNTRACED],
     )
     return page
@@ -101,7 +122,7 @@ def _facts(agent: Agent, options: Inspect) -> Any:
         "Environment": [str(agent.source.name)],
         "Memory": [
             f"{int(memory.size.sum()):,} of {memory.actions} × {memory.capacity:,} entries with keys of "
-            f"{memory.key_size} numbers, strategy {memory.strategy.spec()}"
+            f"{memory.key_size} numbers, strategy {_strategy(agent)}"
         ],
         "Reads": [f"the {memory.neighbours} nearest entries"],
         "Made with": [f"Engram {__version__}"],

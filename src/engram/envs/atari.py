@@ -50,7 +50,7 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
 
     Args:
         game: The name of the ROM, e.g. "pong", "ms_pacman".
-        render_mode: "rgb_array" to render the newest frame.
+        render_mode: "rgb_array" to render the game's own screen, in colour, for which it is played twice.
         options: Any of OPTIONS whose value is not the paper's.
     """
 
@@ -61,23 +61,29 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
         self.render_mode = render_mode
         self._game = game
         self._games = _emulator(game, self.options)
+        self._screen = _emulator(game, self.options, screen=True) if render_mode == "rgb_array" else None
         self.observation_space = self._games.single_observation_space
         self.action_space = self._games.single_action_space
         self._lives = 0
-        self._frame: Array = np.zeros((self.options["screen_size"],) * 2, np.uint8)  # the newest
+        self._picture: Array | None = None  # of the screen, where it is rendered
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Array, dict[str, Any]]:
         """Begin a game; the same seed gives the same game, whatever was played before."""
         super().reset(seed=seed)
-        observations, infos = self._games.reset(seed=None if seed is None else seed % SEEDS)
-        self._lives, self._frame = int(infos["lives"][0]), observations[0, -1].copy()
+        chosen = int(self.np_random.integers(SEEDS)) if seed is None else seed % SEEDS
+        observations, infos = self._games.reset(seed=chosen)
+        self._lives = int(infos["lives"][0])
+        if self._screen is not None:
+            self._picture = self._screen.reset(seed=chosen)[0][0, -1]
         return observations[0].copy(), {"lives": self._lives}
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Repeat an action for `frame_skip` frames."""
         observations, rewards, terminated, truncated, infos = self._games.step(np.array([action]))
+        if self._screen is not None:
+            self._picture = self._screen.step(np.array([action]))[0][0, -1]
         lives, before = int(infos["lives"][0]), self._lives
-        self._lives, self._frame = lives, observations[0, -1]
+        self._lives = lives
         info: dict[str, Any] = {"lives": lives}
         over = bool(terminated[0]) or bool(truncated[0])
         if self.options["life_loss_ends_episode"] and lives < before and not over:
@@ -86,21 +92,19 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
 
     def get_action_meanings(self) -> list[str]:
         """The names of the actions, such as NOOP or UPRIGHT."""
-        from ale_py import ALEInterface, LoggerMode, roms  # noqa: PLC0415 (an extra)
-
-        ALEInterface.setLoggerMode(LoggerMode.Error)
-        emulator: Any = ALEInterface()
-        emulator.loadROM(roms.get_rom_path(self._game))
+        emulator = _loaded(self._game)
         full = self.options["full_action_space"]
         return [action.name for action in (emulator.getLegalActionSet() if full else emulator.getMinimalActionSet())]
 
     def render(self) -> Any:
-        """The newest frame as the agent observes it, [height, width, 3]; None without a render mode."""
-        return np.repeat(self._frame[:, :, None], 3, axis=2) if self.render_mode == "rgb_array" else None
+        """The screen as a person sees it, [height, width, 3]; None without a render mode."""
+        return None if self._picture is None else self._picture.copy()
 
     def close(self) -> None:
         """Close the emulator."""
         self._games.close()
+        if self._screen is not None:
+            self._screen.close()
 
 
 def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,20 +121,23 @@ def _checked_option(name: str, value: Any) -> Any:
     return checks.at_least(name, value, *LIMITS[name]) if name in LIMITS else checks.flag(name, value)
 
 
-def _emulator(game: str, options: dict[str, Any]) -> Any:
+def _emulator(game: str, options: dict[str, Any], *, screen: bool = False) -> Any:
+    """The emulator of a game; with `screen` it plays the same, and its observations are the screen in colour."""
     try:
         from ale_py.vector_env import AtariVectorEnv  # noqa: PLC0415 (an extra)
     except ModuleNotFoundError as error:
         raise MissingExtraError(NEEDS_ALE) from error
     if not is_game(game):
         raise InvalidInputError(f"there is no Atari game {game!r}; names are those of ROMs: pong, ms_pacman, …")
+    height, width = _loaded(game).getScreenDims() if screen else (options["screen_size"],) * 2
     return AtariVectorEnv(
         game,
         num_envs=1,
         frameskip=options["frame_skip"],
-        stack_num=options["stacked_frames"],
-        img_height=options["screen_size"],
-        img_width=options["screen_size"],
+        stack_num=1 if screen else options["stacked_frames"],
+        img_height=height,
+        img_width=width,
+        grayscale=not screen,
         noop_max=options["noop_max"],
         repeat_action_probability=options["repeat_action_probability"],
         use_fire_reset=options["fire_reset"],
@@ -139,6 +146,16 @@ def _emulator(game: str, options: dict[str, Any]) -> Any:
         reward_clipping=options["clip_rewards"],
         episodic_life=False,
     )
+
+
+def _loaded(game: str) -> Any:
+    """A plain emulator that has loaded a game."""
+    from ale_py import ALEInterface, LoggerMode, roms  # noqa: PLC0415 (an extra)
+
+    ALEInterface.setLoggerMode(LoggerMode.Error)
+    emulator: Any = ALEInterface()
+    emulator.loadROM(roms.get_rom_path(game))
+    return emulator
 
 
 def may_be_game(name: str) -> bool:

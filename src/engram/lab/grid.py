@@ -1,7 +1,7 @@
 """A study as data: grids of runs, what its report shows beside them, and how a part of them is chosen."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Self
@@ -11,7 +11,6 @@ from engram.agents import Agent, find_agent
 from engram.envs.names import short_name
 from engram.errors import InvalidInputError
 from engram.lab.reference import Reference
-from engram.memory.batch import can_merge_episodes
 from engram.memory.strategies import Strategy, get_strategy
 from engram.runs.run import Run
 
@@ -35,7 +34,7 @@ class Grid:
     evaluation_epsilon: float = 0.0
     evaluation_max_steps: int | None = None
     variant: str = ""  # what differs from the rest of the study
-    merging_only: bool = False  # leave out strategies that do not merge states
+    suits: Callable[[Strategy], bool] | None = None  # leave out strategies that the settings do not suit
 
     def __post_init__(self) -> None:
         for name, example in (("seeds", "[0, 1]"), ("strategies", '["lru", "dkm"]'), ("sizes", "[50, 500]")):
@@ -65,7 +64,7 @@ class Grid:
         """The settings in which the cells of the grid differ; an agent without a memory has only one."""
         if not find_agent(self.agent).has_memory:
             return [{}]
-        chosen = [each for each in self.strategies if not self.merging_only or can_merge_episodes(get_strategy(each))]
+        chosen = [each for each in self.strategies if self.suits is None or self.suits(get_strategy(each))]
         strategies = [{"strategy": each} for each in chosen] if self.strategies else [{}]
         sizes = [{"capacity": size} for size in self.sizes] or [{}]
         return [{**strategy, **size} for size in sizes for strategy in strategies]

@@ -1,4 +1,4 @@
-"""Writing an episode's states as one batch: where each goes is decided before any is merged."""
+"""Writing an episode's states as batches: where each goes is decided before any is merged."""
 
 import numpy as np
 
@@ -11,14 +11,16 @@ from engram.memory.description import (
     describe,
     find_match,
     find_nearest,
+    is_full,
+    is_updated,
     numbers_of,
     with_entry_value,
 )
 from engram.memory.read import Reading
 from engram.memory.strategies import STRATEGIES, CompiledStrategy, Strategy
-from engram.memory.strategies.decisions import BLEND, REPLACE
-from engram.memory.tables import Tables, merge
-from engram.memory.write import decided, store_new, write_states
+from engram.memory.strategies.decisions import APPEND, BLEND, REPLACE
+from engram.memory.tables import Renewal, Tables, merge
+from engram.memory.write import decided, meet_again, store_new
 from engram.typing import Doubles, Floats, Longs, States
 
 
@@ -61,7 +63,7 @@ def mean_value(values: Floats, members: Longs) -> float:
 
 
 @compiled
-def merge_batch(
+def write_batch(
     strategy: CompiledStrategy,
     tables: Tables,
     table: int,
@@ -69,53 +71,69 @@ def merge_batch(
     values: Floats,  # [m]
     states: States,  # [m]
     episode_returns: Doubles,  # [m], or [1] for all
+    renewal: Renewal,
     reading: Reading,
 ) -> None:
-    """Write states that find their table full: some replace entries, the others are merged into the nearest.
+    """Write states as one batch: those that find a slot are stored, the others are merged.
 
-    All decisions are taken first. Then each entry merges the mean of the states that go to it:
+    The entries nearest to each are found before anything is written. Then all decisions are taken, in order of time;
+    a state that is stored, in a free slot or in that of another entry, is there at once. At last each entry merges the
+    mean of the states that go to it, though another may be in its slot by then:
 
         c ← (n c + s̄)/(n + 1)      Q ← (n Q + R̄)/(n + 1)      n ← n + their number
 
-    The number of writes, by which counts fall, is raised at the end only. So no entry expires on the way, and the
-    weights are those of the n before the batch.
+    The number of writes, by which counts fall, is raised by m at the end, and only if there was not a slot for each. So
+    no entry expires on the way, and the weights are those of the n before the batch.
     """
     tables, keys = borrowed(tables), borrowed(keys)
+    fills_up = tables.size[table] + len(keys) > tables.values.shape[1]
+    wanted = count_wanted(strategy, False, fills_up, reading.neighbours)
+    slots = np.empty((len(keys), wanted), np.int32)
+    distances = np.empty((len(keys), wanted), np.float32)
+    found = np.empty(len(keys), np.int64)
+    for t in range(len(keys)):
+        found[t] = find_nearest(strategy, tables, table, keys[t], wanted, slots[t], distances[t])
     into = np.full(len(keys), -1, np.int64)
     weights = np.empty(len(keys), np.float64)
-    distances = np.empty(reading.neighbours, np.float32)
-    slots = np.empty(reading.neighbours, np.int32)
-    wanted = count_wanted(strategy, False, True, reading.neighbours)
+    without_slot = 0
     writes = []
     for t in range(len(keys)):
         tables.clock[0] += 1
-        found = find_nearest(strategy, tables, table, keys[t], wanted, slots, distances)
+        match = find_match(tables, table, states[t])
+        updated = is_updated(strategy, tables, table, match)
         write = describe(
             strategy,
             tables,
             table,
             np.float64(values[t]),
             episode_returns[min(t, len(episode_returns) - 1)],
-            find_match(tables, table, states[t]),
-            False,
-            slots[:found],
-            distances[:found],
+            match,
+            updated,
+            slots[t, : found[t]],
+            distances[t, : found[t]],
             reading,
         )
         writes.append(write)
+        if updated:
+            meet_again(strategy, tables, table, keys[t], write, renewal)
+            continue
         decision = decided(strategy, tables, table, write)
         tables.written[table, decision.kind] += 1
-        if decision.kind == BLEND:
-            into[t], weights[t] = decision.slot, decision.weight
-        elif decision.kind == REPLACE:
-            store_new(strategy, tables, table, np.int64(decision.slot), keys[t], states[t], write)
+        if decision.kind in (APPEND, REPLACE):
+            slot = tables.size[table] if decision.kind == APPEND else np.int64(decision.slot)
+            store_new(strategy, tables, table, slot, keys[t], states[t], write)
+        else:
+            without_slot += is_full(tables, table)
+            if decision.kind == BLEND:
+                into[t], weights[t] = decision.slot, decision.weight
     for slot in np.unique(into[into >= 0]):
         members = np.flatnonzero(into == slot)
         merge(tables, table, slot, mean_key(keys, members), mean_value(values, members), weights[members[0]])
         for member in members:
             told = with_entry_value(writes[member], np.float64(tables.values[table, slot]))
             strategy.blended(slot, told, numbers_of(strategy, tables, table))
-    tables.writes[table] += len(keys)
+    if without_slot:
+        tables.writes[table] += len(keys)
 
 
 @compiled
@@ -127,17 +145,12 @@ def write_episode(
     values: Floats,  # [T]
     states: States,  # [T]
     episode_returns: Doubles,  # [T], or [1] for all
-    step: float,
+    renewal: Renewal,
     reading: Reading,
 ) -> None:
-    """As `write_states` while there is room; the states that find the table full are one batch."""
-    capacity = tables.values.shape[1]
-    t = 0
-    while t < len(keys) and tables.size[table] < capacity:
-        returns = episode_returns[t : t + 1] if len(episode_returns) == len(keys) else episode_returns
-        write_states(
-            strategy, tables, table, keys[t : t + 1], values[t : t + 1], states[t : t + 1], returns, step, reading
-        )
-        t += 1
-    returns = episode_returns[t:] if len(episode_returns) == len(keys) else episode_returns
-    merge_batch(strategy, tables, table, keys[t:], values[t:], states[t:], returns, reading)
+    """Write states in batches of N − 1 at most, so that not every entry of a table can be replaced by one."""
+    most = max(tables.values.shape[1] - 1, 1)
+    for first in range(0, len(keys), most):
+        some = slice(first, first + most)
+        returns = episode_returns[some] if len(episode_returns) == len(keys) else episode_returns
+        write_batch(strategy, tables, table, keys[some], values[some], states[some], returns, renewal, reading)

@@ -20,7 +20,7 @@ from engram.memory.read import Reading, weigh
 from engram.memory.store import Neighbours, Store
 from engram.memory.strategies import CompiledStrategy, Strategy
 from engram.memory.strategy_types import Kernel
-from engram.memory.tables import Tables
+from engram.memory.tables import Renewal, Tables
 from engram.memory.write import Placed, place
 from engram.typing import Doubles, Floats, Ints, Longs, States, Whole
 
@@ -37,6 +37,7 @@ class DeviceStore(Store):
     """Keys in a tensor on the device; values, states, numbers, heap and hash index in tables whose keys have size 0."""
 
     device = torch.device("cpu")
+    in_main_memory = False
 
     def __init__(self, *, strategy: Strategy, **settings: Any) -> None:
         if not isinstance(strategy, CompiledStrategy):
@@ -166,7 +167,7 @@ class DeviceStore(Store):
         slots, weights = np.full(len(values), -1, np.int64), np.zeros(len(values))
         try:
             self._write_all(
-                self.compiled, self.tables, action, values, states, returns, self.step, self.reading, slots, weights
+                self.compiled, self.tables, action, values, states, returns, self.renewal, self.reading, slots, weights
             )
         finally:  # states before one that was refused are stored
             self.move_keys(action, slots, keys, weights)
@@ -192,7 +193,7 @@ class DeviceStore(Store):
             near = self.search(key[None], np.array([action]), wanted)
             slots, distances = near.slots[0, :found], near.distances[0, :found]
         placed = self._write_found(
-            strategy, tables, action, value, state, episode_return, slots, distances, self.step, reading
+            strategy, tables, action, value, state, episode_return, slots, distances, self.renewal, reading
         )
         self.move_key(action, placed.slot, key, placed.weight)
         if placed.slot >= 0:
@@ -293,7 +294,7 @@ def write_found(
     episode_return: float,
     slots: Ints,  # [found], nearest first
     distances: Floats,  # [found]
-    step: float,
+    renewal: Renewal,
     reading: Reading,
 ) -> Placed:
     """Write all of a state but its key, once the nearest entries are found; return where the key goes."""
@@ -302,7 +303,7 @@ def write_found(
     updated = is_updated(strategy, tables, table, match)
     write = describe(strategy, tables, table, value, episode_return, match, updated, slots, distances, reading)
     no_key = np.empty(0, np.float32)
-    return place(strategy, tables, table, no_key, state, write, updated, step)
+    return place(strategy, tables, table, no_key, state, write, updated, renewal)
 
 
 @compiled
@@ -313,7 +314,7 @@ def write_all(
     values: Floats,  # [T]
     states: States,  # [T]
     episode_returns: Doubles,  # [T]
-    step: float,
+    renewal: Renewal,
     reading: Reading,
     slots: Longs,  # [T], out: −1 where nothing is stored
     weights: Doubles,  # [T], out
@@ -330,6 +331,6 @@ def write_all(
             episode_returns[t],
             no_slots,
             no_distances,
-            step,
+            renewal,
             reading,
         )

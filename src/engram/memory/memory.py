@@ -2,7 +2,8 @@
 
 import operator
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from typing import Any, Literal, Self
 
@@ -26,17 +27,19 @@ from engram.memory.arguments import (
 )
 from engram.memory.batch import check_merging
 from engram.memory.keys import is_wide
+from engram.memory.observed import ObservedStore, check_observed
 from engram.memory.quick import Desk
 from engram.memory.read import Reading
 from engram.memory.saving import load_store, save_in_pieces, save_store
 from engram.memory.store import Neighbours, Store
 from engram.memory.strategies import STRATEGIES, Strategy, get_strategy
 from engram.memory.strategy_checks import check_strategy
-from engram.memory.tables import MOST_ENTRIES, Tables
+from engram.memory.tables import MOST_ENTRIES, Renewal, Tables
 from engram.memory.validity import check_tables
 from engram.typing import Array, Floats, Longs
 
 FLOAT32 = np.dtype(np.float32)
+LATER = {"match_key": "newer", "observation_size": 0}  # settings of which arrays that were exported before say nothing
 
 
 class EpisodicMemory:
@@ -51,10 +54,13 @@ class EpisodicMemory:
         delta: δ of the weights 1/(d² + δ).
         kernel: "inverse" for those weights, "mean" for equal ones.
         match: Writing a state met before keeps its best return ("max"), or moves a step of this size towards
-            the new one and takes the newer key.
-        merging: A full table merges states one at a time ("single"), or those of one call of `write` as one batch
-            ("episode"): each goes to the entry that was nearest before the batch, and an entry merges their mean.
+            the new one.
+        match_key: With such a step, a state met before takes the "newer" key, or the "older" one stays.
+        merging: A table merges states one at a time ("single"), or those of one call of `write` in batches ("episode"):
+            each goes to the entry that was nearest before its batch, and an entry merges their mean.
         exact_read: Reading at d² = 0 gives the stored value; otherwise reads are always averages.
+        observation_size: Numbers of the raw observations by which clusters are found, and which `write` is given too;
+            0: they are found by keys.
         companions: Numbers per entry that an optimiser keeps in `memory.companions`. They are 0 for a new entry,
             and are multiplied by 1 − w when a state is merged into an entry with weight w.
         device: Where keys are kept and searched: "cpu", "cuda", or "auto" for the GPU where there is one.
@@ -73,8 +79,10 @@ class EpisodicMemory:
         delta: float = 1e-3,
         kernel: Literal["inverse", "mean"] = "inverse",
         match: Literal["max"] | float = "max",
+        match_key: Literal["newer", "older"] = "newer",
         merging: Literal["single", "episode"] = "single",
         exact_read: bool = True,
+        observation_size: int = 0,
         companions: int = 0,
         device: str = "cpu",
     ) -> None:
@@ -86,9 +94,10 @@ class EpisodicMemory:
         self.delta = checks.within("delta", delta, 1e-12, 1e12)
         self.kernel = checks.one_of("kernel", kernel, ("inverse", "mean"))
         self.match = _checked_match(match)
+        self.match_key = checks.one_of("match_key", match_key, ("newer", "older"))
         self.merging = check_merging(merging, self.strategy)
-        if merging == "episode" and device != "cpu":
-            raise InvalidInputError(f'merging="episode" needs a memory on the CPU; use device="cpu", got {device!r}')
+        self.observation_size = checks.at_least("observation_size", observation_size, 0, WIDEST)
+        self._check_together(device)
         self.exact_read = checks.flag("exact_read", exact_read)
         self._store = self._make_store(device)(
             actions=self.actions,
@@ -96,14 +105,28 @@ class EpisodicMemory:
             capacity=self.capacity,
             companions=checks.at_least("companions", companions, 0, 2 * WIDEST),
             strategy=self.strategy,
-            step=0.0 if self.match == "max" else float(self.match),
+            renewal=_renewal(self.match, self.match_key),
             by_episode=merging == "episode",
             reading=Reading(min(self.neighbours, self.capacity), self.delta, self.kernel == "inverse", self.exact_read),
         )
 
-    def _make_store(self, device: str) -> type[Store]:
+    def _check_together(self, device: str) -> None:
+        """Raise InvalidInputError unless settings that each need something of the others have it."""
+        if self.merging == "episode" and device != "cpu":
+            raise InvalidInputError(f'merging="episode" needs a memory on the CPU; use device="cpu", got {device!r}')
+        if not self.observation_size:
+            return
+        check_observed(self.strategy)
+        if self.merging == "episode" or device != "cpu":
+            raise InvalidInputError(
+                f'an observation_size needs merging="single" and device="cpu", got {self.merging!r} and {device!r}'
+            )
+
+    def _make_store(self, device: str) -> Callable[..., Store]:
         kind = device.partition(":")[0] if isinstance(device, str) else device
         checks.one_of("device", kind, ("cpu", "cuda", "auto"))
+        if self.observation_size:
+            return partial(ObservedStore, observation_size=self.observation_size)
         if device == "cpu":
             return Store
         from engram.memory.device import device_store  # noqa: PLC0415 (needs torch)
@@ -126,7 +149,7 @@ class EpisodicMemory:
     @property
     def is_in_main_memory(self) -> bool:
         """Whether keys are in main memory rather than on a device."""
-        return type(self._store) is Store
+        return self._store.in_main_memory
 
     @property
     def nbytes(self) -> int:
@@ -186,11 +209,21 @@ class EpisodicMemory:
             found[:, action] = self._store.find_neighbours(action, queries, wanted)[1][:, 0]
         return found
 
-    def write(self, action: int, keys: Any, values: Any, *, states: Any = None, episode_return: Any = np.nan) -> None:
+    def write(
+        self,
+        action: int,
+        keys: Any,
+        values: Any,
+        *,
+        states: Any = None,
+        episode_return: Any = np.nan,
+        observations: Any = None,
+    ) -> None:
         """Store states in one action's table, in order of time: keys [T, key_size], values [T], states [T].
 
         `states` says which states they are (uint64); by default a hash of each key. `episode_return` is the
-        undiscounted return of the episode that they belong to, one number for all or one for each.
+        undiscounted return of the episode that they belong to, one number for all or one for each. `observations`
+        [T, observation_size] are needed where clusters are found by them.
         """
         action, keys, values = self._checked_action(action), self._usable_keys(keys), as_floats("values", values)
         states = states_of(as_floats("keys", keys)) if states is None else as_states(states)
@@ -198,7 +231,16 @@ class EpisodicMemory:
             check_shape(name, array, (len(keys),), "as keys do")
         check_finite("values", values)
         needed_by = self.strategy.name if self.strategy.needs_episode_return else ""
-        self._store.write(action, keys, values, states, as_returns(episode_return, len(keys), needed_by=needed_by))
+        returns = as_returns(episode_return, len(keys), needed_by=needed_by)
+        if isinstance(self._store, ObservedStore):
+            observed = self._checked_observations(observations, len(keys))
+            self._store.write_with(observed, action, keys, values, states, returns)
+        elif observations is None:
+            self._store.write(action, keys, values, states, returns)
+        else:
+            raise InvalidInputError(
+                "this memory finds clusters by keys; leave out observations=, or make it with an observation_size"
+            )
 
     def adjust(self, actions: Any, slots: Any, keys: Any, values: Any, *, companions: Any = None) -> None:
         """Give entries new keys and values, as an optimiser does: [U], [U], [U, key_size], [U].
@@ -301,6 +343,7 @@ class EpisodicMemory:
         """The settings that the memory was made with, as plain data."""
         names = ("actions", "key_size", "capacity", "neighbours", "delta", "kernel", "match", "merging", "exact_read")
         described = {name: getattr(self, name) for name in names}
+        described |= {name: getattr(self, name) for name, usual in LATER.items() if getattr(self, name) != usual}
         return described | {"strategy": self.strategy.describe(), "companions": self._tables.companions.shape[2]}
 
     def to_arrays(self) -> dict[str, Array]:
@@ -310,9 +353,9 @@ class EpisodicMemory:
     def load_arrays(self, arrays: Mapping[str, Any]) -> None:
         """Take over the entries that `to_arrays` gave, of a memory with the same settings."""
         ours, theirs = self.describe(), settings_in(arrays)
-        differing = [name for name in ours if theirs.get(name) != ours[name]]
+        differing = [name for name in {**ours, **theirs} if theirs.get(name) != ours.get(name)]
         if differing:
-            told = ", ".join(f"{name} {checks.shown(theirs.get(name))}, not {ours[name]}" for name in differing)
+            told = ", ".join(f"{name} {checks.shown(theirs.get(name))}, not {ours.get(name)}" for name in differing)
             raise InvalidInputError(f"the arrays are of a memory with other settings: {told}")
         self.load_state_dict(state_in(arrays, self.actions, self.capacity))
 
@@ -357,6 +400,18 @@ class EpisodicMemory:
             raise InvalidInputError(f"action must be from 0 to {self.actions - 1}, got {checks.shown(action)}")
         return number
 
+    def _checked_observations(self, observations: Any, count: int) -> Floats:
+        """The observations of states that are written, if they can be searched."""
+        if observations is None:
+            raise InvalidInputError(
+                f"this memory finds clusters by observations; give those of the {count} states: "
+                f"write(..., observations=) of shape ({count}, {self.observation_size})"
+            )
+        checked = as_floats("observations", observations)
+        check_shape("observations", checked, (count, self.observation_size), "as keys and the memory do")
+        check_keys(checked)
+        return checked
+
     def _checked_keys(self, keys: Any) -> Any:
         """Keys as the store takes them; whether they are usable is left to the search."""
         usable = type(keys) is np.ndarray and keys.dtype is FLOAT32 and keys.flags.carray
@@ -381,6 +436,11 @@ def _checked_match(match: Any) -> Any:
     if not (step or (isinstance(match, str) and match == "max")):
         raise InvalidInputError(f'match must be "max" or a step size above 0 and up to 1, got {checks.shown(match)}')
     return match
+
+
+def _renewal(match: Any, match_key: str) -> Renewal:
+    """How the entry of a state met before is written: with the best return, its key never changes."""
+    return Renewal(0.0, False) if match == "max" else Renewal(float(match), match_key == "newer")
 
 
 def _like(given: Any, values: Any) -> Any:

@@ -11,7 +11,7 @@ from engram.memory.read import Reading, find_neighbours, weighted_mean
 from engram.memory.strategies.base import Need, Neighbourhood, Numbers, Strategy, Touch, Write
 from engram.memory.strategies.decisions import APPEND, BLEND, DISCARD, UPDATE, Decision, is_possible
 from engram.memory.strategy_types import Kernel
-from engram.memory.tables import Tables, clear_numbers, merge, store, update
+from engram.memory.tables import Renewal, Tables, clear_numbers, merge, store, update
 from engram.typing import Doubles, Floats, Ints, Longs
 
 NAN = float("nan")
@@ -63,7 +63,7 @@ def write_one(
     value: float,
     state: np.uint64,
     episode_return: float,
-    step: float,
+    renewal: Renewal,
     reading: Reading,
 ) -> None:
     """Write one state: update its entry in place, or do what the strategy decides."""
@@ -74,7 +74,7 @@ def write_one(
     updated = match >= 0 and not (strategy.clusters and full)
     write = describe(strategy, tables, action, key, value, episode_return, match, updated, reading)
     if updated:
-        kernels.update(tables, action, match, key, value, step)
+        kernels.update(tables, action, match, key, value, renewal)
         strategy.met_again(match, *_after(strategy, tables, action, match, write))
         tables.written[action, UPDATE] += 1
     else:

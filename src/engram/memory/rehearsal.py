@@ -15,7 +15,7 @@ import numpy as np
 from engram.compiling import cache_folder
 from engram.memory.memory import EpisodicMemory
 
-SETTINGS = ("actions", "key_size", "capacity", "neighbours", "merging", "exact_read")
+SETTINGS = ("actions", "key_size", "capacity", "neighbours", "merging", "exact_read", "observation_size")
 LONGEST_WAIT = 60.0  # seconds for a kernel: many times what one takes; the process may be stopped, and never end
 
 
@@ -70,14 +70,16 @@ class Rehearsal:
 
 def kernels_of(memory: EpisodicMemory) -> tuple[str, ...]:
     """The names of the kernels that the other process compiles, in their order."""
-    return ("write_episode" if memory.merging == "episode" else "write_states", "get_keys")
+    usual = "write_observed" if memory.observation_size else "write_states"
+    return ("write_episode" if memory.merging == "episode" else usual, "get_keys")
 
 
 def rehearse(settings: dict[str, Any]) -> None:
     """Write to a new memory, and print the name of each kernel when it is on disk."""
     memory = EpisodicMemory(**settings)
     write, get = kernels_of(memory)
-    memory.write(0, np.zeros((1, memory.key_size), np.float32), np.zeros(1, np.float32))
+    observed = np.zeros((1, memory.observation_size), np.float32) if memory.observation_size else None
+    memory.write(0, np.zeros((1, memory.key_size), np.float32), np.zeros(1, np.float32), observations=observed)
     print(write, flush=True)
     memory.entries(0)
     print(get, flush=True)

@@ -19,7 +19,9 @@ from engram.memory.tables import Tables
 from engram.memory.validity import check_tables
 from engram.typing import Array, Floats
 
-RESERVED = frozenset({"keys", "values", "states", "ranks", "size", "writes", "clock", "companions", "strategy"})
+RESERVED = frozenset(
+    {"keys", "values", "states", "ranks", "size", "writes", "clock", "companions", "observations", "strategy"}
+)
 PIECE = 2**22  # bytes of a piece of keys, about
 ODD = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)  # what unexpected data raises
 
@@ -92,7 +94,10 @@ def entry_columns(strategy: Strategy, tables: Tables) -> dict[str, Array]:
     columns: dict[str, Array] = {"values": tables.values, "states": tables.states, "ranks": tables.ranks}
     if tables.companions.shape[2]:
         columns["companions"] = tables.companions
-    return columns | {name: tables.columns[:, i] for i, name in enumerate(strategy.column_names())}
+    names = strategy.column_names()
+    if tables.columns.shape[1] > len(names):
+        columns["observations"] = tables.columns[:, len(names) :].swapaxes(1, 2)  # see observed.py
+    return columns | {name: tables.columns[:, i] for i, name in enumerate(names)}
 
 
 def table_columns(strategy: Strategy, tables: Tables) -> dict[str, Array]:

@@ -15,7 +15,7 @@ from engram.memory.read import Reading, find_neighbours, look_up, read
 from engram.memory.sketch import FEWEST, find_sketch
 from engram.memory.strategies import CompiledStrategy, Strategy
 from engram.memory.strategy_types import Kernel
-from engram.memory.tables import Tables, adjust, bytes_of, fill, new_tables
+from engram.memory.tables import Renewal, Tables, adjust, bytes_of, fill, new_tables
 from engram.memory.touch import note_adjusted, read_and_touch, touch_slots
 from engram.memory.write import write_states
 from engram.typing import Doubles, Floats, Ints, Longs, States
@@ -34,6 +34,8 @@ class Neighbours(NamedTuple):
 class Store:
     """All tables of a memory. Its arguments have been checked."""
 
+    in_main_memory = True  # where keys are
+
     def __init__(
         self,
         *,
@@ -42,12 +44,12 @@ class Store:
         capacity: int,
         companions: int,
         strategy: Strategy,
-        step: float,
+        renewal: Renewal,
         by_episode: bool,
         reading: Reading,
     ) -> None:
         self.key_size, self.capacity = key_size, capacity
-        self.strategy, self.step, self.reading = strategy, step, reading
+        self.strategy, self.renewal, self.reading = strategy, renewal, reading
         self.compiled = strategy if isinstance(strategy, CompiledStrategy) else None
         self.tables = self.new_tables(actions, companions)
         self.write_states = Kernel(write_episode if by_episode else write_states)
@@ -63,10 +65,14 @@ class Store:
 
     def tables_for_keys(self, actions: int, companions: int, key_size: int) -> Tables:
         """Empty tables with keys of this size and the numbers of the strategy."""
-        columns, own = len(self.strategy.column_names()), len(self.strategy.table_numbers)
-        numbers = {"companions": companions, "columns": columns, "table_numbers": own}
+        own = len(self.strategy.table_numbers)
+        numbers = {"companions": companions, "columns": self.count_columns(), "table_numbers": own}
         self.check_room(bytes_of(actions, self.capacity, key_size, **numbers), actions)
         return new_tables(actions, self.capacity, key_size, **numbers)
+
+    def count_columns(self) -> int:
+        """Numbers per entry that lie in columns."""
+        return len(self.strategy.column_names())
 
     def check_room(self, needed: int, actions: int, free: int | None = None) -> None:
         """Raise InvalidInputError unless full tables, which need so many bytes, have room in memory."""
@@ -210,14 +216,16 @@ class Store:
 
     def write(self, action: int, keys: Any, values: Floats, states: States, episode_returns: Doubles) -> None:
         """Write states in order of time; `episode_returns` has one number for each or one for all."""
-        step, reading, tables = self.step, self.reading, self.tables
+        renewal, reading, tables = self.renewal, self.reading, self.tables
         try:
             if self.compiled is not None:
-                self.write_states(self.compiled, tables, action, keys, values, states, episode_returns, step, reading)
+                self.write_states(
+                    self.compiled, tables, action, keys, values, states, episode_returns, renewal, reading
+                )
             else:
                 returns = np.broadcast_to(episode_returns, len(values)).tolist()
                 for key, value, state, whole in zip(keys, values.tolist(), states, returns, strict=True):
-                    plain.write_one(self.strategy, tables, action, key, value, state, whole, step, reading)
+                    plain.write_one(self.strategy, tables, action, key, value, state, whole, renewal, reading)
         finally:
             if self.watched:
                 self.check_numbers()

@@ -21,6 +21,13 @@ MOST_PROBES = 32  # of the hash index per entry, on average; states that are has
 FEWEST = 1024  # entries that are always worth the time
 
 
+class Renewal(NamedTuple):
+    """How an entry is written whose very state is met again."""
+
+    step: float  # towards the new value; 0: the larger value stays
+    newer_key: bool  # whether it takes the newer key
+
+
 class Tables(NamedTuple):
     """One array of each kind for all tables; 43 bytes per entry besides its key, 131 if keys are sketched."""
 
@@ -38,7 +45,7 @@ class Tables(NamedTuple):
     clock: Longs  # [1], ticks: one per query that touches, one per write
     written: Longs  # [actions, 5], writes by how they ended, since the tables were made: see decisions.py; not saved
     companions: Floats  # [actions, capacity, width], numbers of an optimiser; mostly of width 0
-    columns: Doubles  # [actions, columns, capacity], further numbers that a strategy keeps per entry
+    columns: Doubles  # [actions, columns, capacity], further numbers per entry: a strategy's, and see observed.py
     own: Doubles  # [actions, table numbers], numbers that a strategy keeps per table
 
 
@@ -129,14 +136,15 @@ def merge(tables: Tables, table: int, slot: Whole, key: Floats, value: float, we
 
 
 @compiled
-def update(tables: Tables, table: int, slot: Whole, key: Floats, value: float, step: float) -> None:
-    """Write a stored state again: keep the larger value (step 0), or go a step towards the new value and key."""
+def update(tables: Tables, table: int, slot: Whole, key: Floats, value: float, renewal: Renewal) -> None:
+    """Write a stored state again: the larger value stays, or it goes a step towards the new one; see `Renewal`."""
     old = np.float64(tables.values[table, slot])
-    if step == 0:
+    if renewal.step == 0:
         tables.values[table, slot] = max(old, value)
     else:
+        tables.values[table, slot] = old + renewal.step * (value - old)
+    if renewal.newer_key:
         put(tables, table, slot, key)
-        tables.values[table, slot] = old + step * (value - old)
 
 
 @compiled

@@ -42,6 +42,8 @@ def _facts(tables: Tables, strategy: Strategy, table: int) -> Iterator[tuple[str
     yield "ranks are finite", bool(np.isfinite(ranks).all())
     companions = tables.companions[table, :size]
     yield "companions are finite and not negative", bool((np.isfinite(companions) & (companions >= 0)).all())
+    observed = tables.columns[table, len(strategy.column_names()) :, :size]
+    yield "observations are finite and within the limits of keys", bool((np.abs(observed) <= KEY_LIMIT * ROUNDED).all())
     numbers = named_numbers(strategy, tables, table)
     for name, column in numbers.items():
         yield f"{name} is finite", bool(np.isfinite(column).all())

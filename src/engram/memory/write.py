@@ -22,7 +22,7 @@ from engram.memory.read import Reading
 from engram.memory.strategies.base import Write
 from engram.memory.strategies.compiled import CompiledStrategy
 from engram.memory.strategies.decisions import APPEND, BLEND, DISCARD, UPDATE, Decision, RefusedError, can_be_done
-from engram.memory.tables import Tables, clear_numbers, merge, store, update
+from engram.memory.tables import Renewal, Tables, clear_numbers, merge, store, update
 from engram.typing import Doubles, Floats, States, Whole
 
 
@@ -58,6 +58,18 @@ def store_new(
 
 
 @inlined
+def meet_again(
+    strategy: CompiledStrategy, tables: Tables, table: int, key: Floats, write: Write, renewal: Renewal
+) -> None:
+    """Update the entry of a state that is stored already, and tell the strategy."""
+    slot: Any = np.int64(write.match)
+    update(tables, table, slot, key, write.value, renewal)
+    told = with_entry_value(write, np.float64(tables.values[table, slot]))
+    strategy.met_again(slot, told, numbers_of(strategy, tables, table))
+    tables.written[table, UPDATE] += 1
+
+
+@inlined
 def place(
     strategy: CompiledStrategy,
     tables: Tables,
@@ -66,17 +78,14 @@ def place(
     state: np.uint64,
     write: Write,
     updated: bool,
-    step: float,
+    renewal: Renewal,
 ) -> Placed:
     """Write one state: update its entry in place, or do what the strategy decides."""
     slot: Any = np.int64(write.match)
     weight = 1.0
     if updated:
-        update(tables, table, slot, key, write.value, step)
-        told = with_entry_value(write, np.float64(tables.values[table, slot]))
-        strategy.met_again(slot, told, numbers_of(strategy, tables, table))
-        weight = 1.0 if step > 0 else 0.0
-        tables.written[table, UPDATE] += 1
+        meet_again(strategy, tables, table, key, write, renewal)
+        weight = 1.0 if renewal.newer_key else 0.0
     else:
         decision = decided(strategy, tables, table, write)
         tables.written[table, decision.kind] += 1
@@ -103,7 +112,7 @@ def write_states(
     values: Floats,  # [T]
     states: States,  # [T]
     episode_returns: Doubles,  # [T], or [1] for all
-    step: float,
+    renewal: Renewal,
     reading: Reading,
 ) -> None:
     """Write states to one table, in order of time."""
@@ -128,4 +137,4 @@ def write_states(
             distances[:found],
             reading,
         )
-        place(strategy, tables, table, keys[t], states[t], write, updated, step)
+        place(strategy, tables, table, keys[t], states[t], write, updated, renewal)

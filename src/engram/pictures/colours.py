@@ -6,6 +6,7 @@ WALL = "#4A5160"
 PAPER = "#FAFBFC"  # under dots and arrows
 LINE = "#C9CED4"  # between the cells of a floor
 VALUES = "viridis"  # from the lowest value to the highest
+LETTER = "#222222"  # on paper, also on a dark page
 LIT = "#D55E00"  # what a picture points at
 ACTIONS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A900", "#882255")  # Okabe and Ito's
 

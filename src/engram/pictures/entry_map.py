@@ -7,7 +7,7 @@ import numpy as np
 from engram.envs.rooms import GOAL, START
 from engram.envs.rooms import WALL as WALL_MARK
 from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
-from engram.pictures.colours import INK, LINE, PAPER, SOFT, VALUES, WALL
+from engram.pictures.colours import INK, LETTER, LINE, PAPER, VALUES, WALL
 from engram.pictures.picture import Picture
 from engram.pictures.plane import Plane, spread_out
 from engram.pictures.scene import Scene
@@ -15,9 +15,10 @@ from engram.runs.snapshots import Entries, Snapshot
 from engram.typing import Doubles
 
 DRAWN = 1_500  # entries, at most, in a panel
-COLUMNS = 4  # panels in a row
+COLUMNS = 4  # panels in a row, at most
 FAINTEST = 0.35  # opacity of the oldest entries
 SMALLEST, LARGEST = 26.0, 150.0  # area of a dot, in square points
+MARKS = "S is the start, G the goal."  # of a room
 
 
 class Scales(NamedTuple):
@@ -64,18 +65,24 @@ def map_picture(snapshot: Snapshot, scene: Scene, plane: Plane) -> Picture:
     words += ["Larger dots have more states merged into them, or were written more often."] if has_counts else []
     words += [f"Fainter ones were written longer ago, up to {scales.oldest:,.0f} steps."] if has_ages else []
     words += [plane.note] if plane.note else []
+    words += [MARKS] if scene.plan is not None else []
     shown = max(len(table.values) for table in snapshot.tables)
     if shown > DRAWN or any(len(t.values) < n for t, n in zip(snapshot.tables, snapshot.sizes, strict=True)):
-        words.append(f"Of larger tables {min(shown, DRAWN):,} entries are shown.")
+        words.append(f"Of larger tables {min(shown, DRAWN):,} entries are shown, at equal distances.")
     figure = map_figure(snapshot, scene, plane, scales)
     return Picture("entries", "What the memory holds", " ".join(words), figure)
+
+
+def grid_of(count: int) -> tuple[int, int]:
+    """Rows and columns of so many panels, such that the last row is about as long as the others."""
+    rows = -(-count // COLUMNS)
+    return rows, -(-count // rows)
 
 
 def map_figure(snapshot: Snapshot, scene: Scene, plane: Plane, scales: Scales, *, width: float = PAGE_WIDTH) -> Figure:
     """A panel per action and a bar of colours."""
     count = len(snapshot.tables)
-    columns = min(count, COLUMNS)
-    rows = -(-count // columns)
+    rows, columns = grid_of(count)
     shape = 0.85 if scene.plan is None else len(scene.plan) / len(scene.plan[0])  # height of a panel by its width
     panel = (width - 1.1) / max(columns, 2)
     with mpl.rc_context(STYLE):
@@ -152,17 +159,28 @@ def draw_ground(axes: Axes, scene: Scene, scales: Scales) -> None:
 
 
 def draw_room(axes: Axes, plan: tuple[str, ...], *, marks: bool = True) -> None:
-    """Walls, lines between cells, and the letters of start and goal."""
+    """Walls, lines between cells, and the letters of start and goal: no entry lies on the goal."""
     walls: list[Any] = []
     floor: list[Any] = []
     for y, row in enumerate(plan):
         for x, mark in enumerate(row):
             (walls if mark == WALL_MARK else floor).append(mpl.patches.Rectangle((x - 0.5, y - 0.5), 1, 1))
-            if marks and mark in (START, GOAL):
-                axes.text(x, y, mark, ha="center", va="center", fontsize=9, color=SOFT, weight="bold")
+            if marks and mark == GOAL:
+                axes.text(x, y, mark, ha="center", va="center", fontsize=9, color=LETTER, weight="bold")
+            if marks and mark == START:
+                draw_start(axes, x, y)
     axes.add_collection(mpl.collections.PatchCollection(walls, color=WALL, linewidth=0.7))
     axes.add_collection(mpl.collections.PatchCollection(floor, facecolor=PAPER, edgecolor=LINE, linewidth=0.5))
     axes.set_xlim(-0.5, len(plan[0]) - 0.5)
     axes.set_ylim(len(plan) - 0.5, -0.5)
     axes.set_aspect("equal")
     axes.set_axis_off()
+
+
+def draw_start(axes: Axes, x: float, y: float) -> None:
+    """The letter of the start in a corner of its cell, above whatever lies there."""
+    halo = mpl.patheffects.withStroke(linewidth=1.6, foreground=PAPER)
+    axes.text(
+        *(x - 0.44, y - 0.42, START), ha="left", va="top", fontsize=7.5, color=LETTER, weight="bold", zorder=5,
+        path_effects=[halo],
+    )  # fmt: skip

@@ -15,33 +15,54 @@ from engram.typing import Array, Longs
 
 SHOWN = 5  # entries of each action, from the highest value to the lowest
 MOST_ACTIONS = 8
+WIDEST = 1.5  # inches, of a frame
+WORDS = 0.36  # inches above each frame
 
 
 def frames_picture(agent: Agent, traced: Traced, scene: Scene) -> Picture | None:
-    """A row of frames per action; None for observations that are not images, or whose environment has no id."""
+    """A column of frames per action; None for observations that are not images, or whose environment has no id."""
     if len(agent.spaces.observation_shape) == 1 or agent.source.name is None:
         return None
     tables = [_chosen(table) for table in traced.last.tables[:MOST_ACTIONS]]
     wanted = {(int(game), int(step)) for table in tables for game, step in zip(*_origins(table), strict=True)}
     frames = _replayed(agent, traced, wanted)
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(PAGE_WIDTH, 1.95 * len(tables)), layout="constrained")
-        grid = figure.subplots(len(tables), SHOWN, squeeze=False)
-        for axes in grid.flat:
-            axes.set_axis_off()
-        for action, table in enumerate(tables):
-            grid[action, 0].text(
-                *(-0.12, 0.5, scene.actions[action]), rotation=90, va="center", transform=grid[action, 0].transAxes
-            )
-            for place, (game, step) in enumerate(zip(*_origins(table), strict=True)):
-                grid[action, place].imshow(frames[int(game), int(step)])
-                words = f"{table.values[place]:.4g}\ngame {game:,}, step {step:,}"
-                grid[action, place].set_title(words, fontsize=8)
+        figure = _drawn(tables, frames, scene.actions)
+    some = (
+        ""
+        if len(tables) == len(scene.actions)
+        else f" Shown are the first {len(tables)} of {len(scene.actions)} actions."
+    )
     caption = (
-        "What was on the screen when an entry was stored: for each action five entries from the highest value to the "
-        "lowest, with value, game and step. The games were played again from their seeds and actions."
+        f"What was on the screen when an entry was stored: for each action a column of up to {SHOWN} entries, from the "
+        "highest value (bold) to the lowest, with game and step. The games were played again from their seeds and "
+        f"actions.{some}"
     )
     return Picture("frames", "The frames behind entries", caption, figure)
+
+
+def _drawn(tables: list[Entries], frames: dict[tuple[int, int], Array], names: tuple[str, ...]) -> Figure:
+    """A column for each action, with its name above."""
+    height, width = next(iter(frames.values())).shape[:2] if frames else (1, 1)
+    across = min(WIDEST, (PAGE_WIDTH - 0.1) / len(tables))
+    down = 0.92 * across * height / width + WORDS
+    rows = max(len(table.values) for table in tables)
+    figure = Figure(figsize=(across * len(tables), rows * down + 0.3))
+    for column, (table, name) in enumerate(zip(tables, names, strict=False)):
+        figure.text((column + 0.5) / len(tables), 1 - 0.15 / figure.get_figheight(), name, ha="center", va="center")
+        for row, (game, step) in enumerate(zip(*_origins(table), strict=True)):
+            bottom = 1 - (0.3 + (row + 1) * down) / figure.get_figheight()
+            place = (column + 0.04) / len(tables), bottom, 0.92 / len(tables), (down - WORDS) / figure.get_figheight()
+            axes, origin = figure.add_axes(place), f"game {game:,}, step {step:,}"
+            axes.imshow(frames[int(game), int(step)], aspect="auto")
+            axes.set_axis_off()
+            value = f"{table.values[row]:.4g}".replace("-", "−")
+            for height, text, font in (
+                (11, value, {"fontsize": 8, "weight": "bold"}),
+                (2.5, origin, {"fontsize": 6.5}),
+            ):
+                axes.annotate(text, (0, 1), (0, height), xycoords="axes fraction", textcoords="offset points", **font)
+    return figure
 
 
 def _chosen(table: Entries) -> Entries:

@@ -9,7 +9,7 @@ import numpy as np
 from engram.agents import Agent
 from engram.pictures.canvas import STYLE, Axes, Figure, mpl, png_of
 from engram.pictures.colours import INK, LIT, SOFT, VALUES
-from engram.pictures.entry_map import COLUMNS, Scales, draw_entries, draw_ground, scales_of
+from engram.pictures.entry_map import MARKS, Scales, draw_entries, draw_ground, grid_of, scales_of
 from engram.pictures.plane import Plane, choose_plane
 from engram.pictures.room_map import draw_arrows
 from engram.pictures.scene import Scene, scene_of
@@ -25,26 +25,27 @@ Curve = Sequence[tuple[int, float]]  # step and mean return of each evaluation
 class MemoryFilm:
     """The frames of a film of one memory, all in the same scales."""
 
-    def __init__(self, agent: Agent, snapshots: list[Snapshot], curve: Curve, *, axes: str | None = None) -> None:
+    def __init__(
+        self, agent: Agent, snapshots: list[Snapshot], curve: Curve, *, title: str, axes: str | None = None
+    ) -> None:
         every = -(-len(snapshots) // MOST_FRAMES)
         self.snapshots, self._curve = snapshots[::-every][::-1], curve  # the last of them in any case
         self._scene: Scene = scene_of(agent)
         self._plane: Plane = choose_plane(agent, self._scene, snapshots[-1], axes)
         self._scales: Scales = scales_of(snapshots, self._plane)
-        self._what = f"{agent.label} in {agent.source.name or 'its environment'}, {self._strategy(agent)}"
-
-    @staticmethod
-    def _strategy(agent: Agent) -> str:
-        return f"strategy {agent.memory.strategy.spec()}, {agent.memory.capacity:,} entries per action"  # type: ignore[attr-defined]
+        self._title = title
 
     @property
     def caption(self) -> str:
         """What is to be seen."""
-        what, where = ("Arrows", "Beside") if self._scene.plan is not None else ("Dots", "Below")
-        return (
-            f"{what} are entries of the memory, coloured by value; those written longer ago are fainter. {where} them "
-            f"the mean return of evaluations up to then. {self._plane.note}"
-        )
+        is_room = self._scene.plan is not None
+        words = [
+            f"{'Arrows' if is_room else 'Dots'} are entries of the memory, coloured by value; those written longer "
+            "ago are fainter."
+        ]
+        if self._curve:
+            words.append(f"{'Beside' if is_room else 'Below'} them the mean return of evaluations up to then.")
+        return " ".join([*words, *filter(None, [self._plane.note, MARKS if is_room else ""])])
 
     @cached_property
     def pngs(self) -> list[bytes]:
@@ -70,18 +71,19 @@ class MemoryFilm:
         size = 26 * (12 / max(len(plan), len(plan[0]))) ** 2
         draw_arrows(room, plan, snapshot, self._plane, self._scales, size=size)
         self._colours(figure, figure.add_axes((0.64, 0.17, 0.32, 0.03)), horizontal=True)
-        self._draw_curve(figure.add_axes((0.64, 0.42, 0.32, 0.36)), snapshot)
+        if self._curve:
+            self._draw_curve(figure.add_axes((0.64, 0.42, 0.32, 0.36)), snapshot)
         self._head(figure, snapshot)
         return figure
 
     def _of_panels(self, snapshot: Snapshot) -> Figure:
         """A panel per action, below them the curve."""
         count = len(snapshot.tables)
-        columns = min(count, COLUMNS)
-        rows = -(-count // columns)
-        height = 2.2 + 2.0 * rows + (0.9 if columns < 3 else 0)
+        rows, columns = grid_of(count)
+        below = 1.95 if self._curve else 0.62  # inches
+        height = 0.75 + below + 2.0 * rows - 0.5 + (0.9 if columns < 3 else 0)
         figure = Figure(figsize=(WIDTH, height))
-        top, bottom = 1 - 0.75 / height, 1.95 / height
+        top, bottom = 1 - 0.75 / height, below / height
         grid = figure.add_gridspec(
             rows, columns, left=0.085, right=0.88, top=top, bottom=bottom, wspace=0.08, hspace=0.35
         )
@@ -96,14 +98,15 @@ class MemoryFilm:
         figure.text(0.48, bottom - 0.42 / height, self._plane.labels[0], ha="center", fontsize=9)
         figure.text(0.012, (top + bottom) / 2, self._plane.labels[1], va="center", rotation=90, fontsize=9)
         self._colours(figure, figure.add_axes((0.905, bottom, 0.015, top - bottom)), horizontal=False)
-        self._draw_curve(figure.add_axes((0.085, 0.45 / height, 0.795, 0.72 / height)), snapshot)
+        if self._curve:
+            self._draw_curve(figure.add_axes((0.085, 0.45 / height, 0.795, 0.72 / height)), snapshot)
         self._head(figure, snapshot)
         return figure
 
     def _head(self, figure: Figure, snapshot: Snapshot) -> None:
         height = figure.get_figheight()
         figure.text(0.02, 1 - 0.22 / height, f"step {snapshot.step:,}", fontsize=13, weight="bold", va="center")
-        figure.text(0.98, 1 - 0.22 / height, self._what, fontsize=8.5, va="center", ha="right", color=SOFT)
+        figure.text(0.98, 1 - 0.22 / height, self._title, fontsize=8.5, va="center", ha="right", color=SOFT)
 
     def _colours(self, figure: Figure, axes: Axes, *, horizontal: bool) -> None:
         mapped = mpl.cm.ScalarMappable(mpl.colors.Normalize(*self._scales.values), VALUES)
@@ -114,7 +117,7 @@ class MemoryFilm:
         """The mean return of the evaluations up to now, in the scales of the whole."""
         steps = [step for step, _ in self._curve]
         means = [mean for _, mean in self._curve]
-        low, high = (min(means), max(means)) if means else (0.0, 1.0)
+        low, high = min(means), max(means)
         room = 0.08 * (high - low) or 0.5
         axes.set_xlim(0, max([1, self.snapshots[-1].step or 1, *steps]))
         axes.set_ylim(low - room, high + room)
@@ -123,6 +126,7 @@ class MemoryFilm:
             axes.plot(*zip(*now, strict=True), color=INK, linewidth=1.4)
             axes.plot(*now[-1], marker="o", markersize=5, color=LIT, clip_on=False)
         axes.set_title("return in evaluations", fontsize=9, loc="left", pad=3)
+        axes.set_xlabel("training steps", fontsize=8, labelpad=2)
         axes.tick_params(labelsize=8, length=2)
         axes.xaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda step, _: f"{step:,.0f}"))
         axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(4))

@@ -1,4 +1,4 @@
-"""A pen for panels beside a film: text, lines, dots and rings with smooth edges."""
+"""A pen for what stands beside a film: text, lines, boxes, dots and rings with smooth edges."""
 
 from contextlib import suppress
 from functools import lru_cache
@@ -17,20 +17,19 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError('videos need Pillow and imageio-ffmpeg: pip install "engram-rl[video]"') from error
 
-PANEL = 360  # pixels that a panel is wide
 FINER = 3  # times finer it is drawn at first, so that its edges are smooth
 PAPER = "#FFFFFF"
 
 
 class Pen:
-    """Draws on a white panel, finer than it will be."""
+    """Draws on a white sheet, finer than it will be."""
 
-    def __init__(self, height: int) -> None:
-        self._image = Image.new("RGB", (PANEL * FINER, height * FINER), PAPER)
+    def __init__(self, width: int, height: int) -> None:
+        self._image = Image.new("RGB", (width * FINER, height * FINER), PAPER)
         self._draw = ImageDraw.Draw(self._image)
 
     def text(
-        self, x: float, y: float, text: str, colour: str = INK, *, size: int = 13, right: bool = False,
+        self, x: float, y: float, text: str, colour: str = INK, *, size: int = 12, right: bool = False,
         middle: bool = False, bold: bool = False,
     ) -> None:  # fmt: skip
         """A line of text whose middle is at this height, from the left, from the right or centred."""
@@ -51,7 +50,12 @@ class Pen:
         ends = [tuple(FINER * number for number in point) for point in (start, end)]
         self._draw.line(ends, colour, max(1, round(width * FINER)))
 
-    def box(self, corner: Any, opposite: Any, colour: str) -> None:
+    def cross(self, x: float, y: float, colour: str) -> None:
+        """A small ×."""
+        for sign in (-1, 1):
+            self.line((x - 5, y - 5 * sign), (x + 5, y + 5 * sign), colour, width=2.2)
+
+    def box(self, corner: Any, opposite: Any, colour: Any) -> None:
         """A filled box."""
         self._draw.rectangle([tuple(FINER * number for number in point) for point in (corner, opposite)], colour)
 
@@ -65,8 +69,13 @@ class Pen:
         self._draw.ellipse(box, outline=colour, width=round(1.8 * FINER))
 
     def pixels(self) -> Array:
-        """The panel, [height, PANEL, 3]."""
+        """The sheet, [height, width, 3]."""
         return np.array(self._image.reduce(FINER))
+
+
+def width_of(text: str, *, size: int = 12, bold: bool = False) -> float:
+    """How many pixels a line of text takes."""
+    return float(font_of(size * FINER, bold=bold).getlength(text)) / FINER
 
 
 @lru_cache

@@ -19,6 +19,7 @@ from engram.typing import Array, Doubles, Floats, Longs
 FITTED = 2_000  # entries, at most, from which a plane is chosen
 NEAREST = 0.98  # of them, by which principal axes are fitted
 MOST_NUMBERS = 16  # of an observation, of which a telling pair is looked for
+ON_CURVE = 0.15  # the smallest singular value of terms of length 1, below which they nearly depend on each other
 
 
 class Plane:
@@ -169,7 +170,7 @@ def _number(part: str, names: Sequence[str]) -> int | None:
 
 
 def telling_pair(points: Array, values: Array) -> tuple[int, int]:
-    """The two dimensions of which a quadratic function comes nearest to the values."""
+    """The two dimensions of which a quadratic function comes nearest to the values, and that fill a plane if any do."""
     chosen = spread_out(len(points), FITTED)
     x, y = points[chosen].astype(np.float64), values[chosen].astype(np.float64)
     if len(x) < 8:
@@ -181,8 +182,15 @@ def telling_pair(points: Array, values: Array) -> tuple[int, int]:
         a, b = x[:, i], x[:, j]
         columns = np.stack([np.ones_like(a), a, b, a * b, a * a, b * b], axis=1)
         fitted = columns @ np.linalg.lstsq(columns, y, rcond=None)[0]
-        misses[i, j] = float(((y - fitted) ** 2).sum())
+        misses[i, j] = _lie_on_curve(columns), float(((y - fitted) ** 2).sum())
     return min(misses, key=lambda pair: misses[pair])
+
+
+def _lie_on_curve(columns: Doubles) -> bool:
+    """Whether points nearly fulfil an equation of the second degree, as the cosine and the sine of an angle do."""
+    lengths = np.linalg.norm(columns, axis=0)
+    smallest = np.linalg.svd(columns / np.where(lengths > 0, lengths, 1), compute_uv=False)[-1]
+    return bool(smallest < ON_CURVE)
 
 
 def spread_out(count: int, most: int) -> Longs:

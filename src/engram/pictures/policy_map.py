@@ -7,14 +7,14 @@ import numpy as np
 from engram.agents import Agent
 from engram.encoders.identity import Identity
 from engram.envs.faults import close
-from engram.envs.rooms import MOVES
+from engram.envs.rooms import GOAL, MOVES, START
 from engram.envs.wrapper_state import frozen
 from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
-from engram.pictures.colours import INK, LINE, VALUES, action_colours
-from engram.pictures.entry_map import bound, draw_room
+from engram.pictures.colours import INK, LETTER, LINE, PAPER, VALUES, action_colours
+from engram.pictures.entry_map import MARKS, bound, draw_room, draw_start
 from engram.pictures.picture import Picture
 from engram.pictures.plane import Plane, key_maker, parse_pair, telling_pair
-from engram.pictures.room_map import ARROWS
+from engram.pictures.room_map import ARROWS, ASIDE
 from engram.pictures.scene import Scene
 from engram.randomness import generator, reset_seed
 from engram.runs.snapshots import Snapshot
@@ -60,14 +60,14 @@ def _of_room(agent: Agent, scene: Scene, plan: tuple[str, ...]) -> Picture:
         cells = draw_policy(axes, plan, scene.floor, q, bound(q.max(axis=1)))
         figure.colorbar(cells, ax=axes, label="highest value of an action", aspect=30, pad=0.02)
     words = (
-        "Every cell of the floor with the greedy action there; its colour is the value that the memory gives that "
-        "action. A dot: all actions are equally good, so one is taken at random."
+        "Every cell of the floor with the greedy action there, or with several that are equally good, of which one is "
+        f"taken at random; a dot: all of them. Its colour is the highest value of an action there. {MARKS}"
     )
     return Picture("policy", "What it makes the agent do", words, figure)
 
 
 def draw_policy(
-    axes: Axes, plan: tuple[str, ...], floor: Floats, q: Floats, values: tuple[float, float], *, size: float = 1.0
+    axes: Axes, plan: tuple[str, ...], floor: Floats, q: Floats, values: tuple[float, float]
 ) -> "mpl.collections.PatchCollection":
     """Cells coloured by the highest value, each with the arrow of its greedy action."""
     draw_room(axes, plan, marks=False)
@@ -77,18 +77,27 @@ def draw_policy(
     cells.set_array(q.max(axis=1))
     cells.set_clim(low, high if high > low else low + 1)
     axes.add_collection(cells)
-    undecided = q.max(axis=1) - q.min(axis=1) <= SAME * max(high - low, 1e-12)
-    greedy = q.argmax(axis=1)
+    goal = np.array([plan[int(y)][int(x)] == GOAL for x, y in floor])
+    best = q >= q.max(axis=1, keepdims=True) - SAME * max(high - low, 1e-12)  # [cells, actions]
+    choices = np.where(goal, 0, best.sum(axis=1))
     dark = (q.max(axis=1) - low) / (high - low if high > low else 1) < 0.6
     for number, move in enumerate(MOVES):
-        for shade, colour in ((dark, "white"), (~dark, "#222222")):
-            here = (greedy == number) & ~undecided & shade
-            axes.scatter(
-                floor[here, 0], floor[here, 1], marker=ARROWS[move], s=52 * size, color=colour, linewidths=0, zorder=3
-            )
-    axes.scatter(
-        floor[undecided, 0], floor[undecided, 1], marker="o", s=10 * size, color="#B9C0C7", linewidths=0, zorder=3
-    )
+        for shade, colour in ((dark, "white"), (~dark, LETTER)):
+            for few, aside, area in ((choices == 1, 0.0, 52), ((choices > 1) & (choices < len(MOVES)), ASIDE, 24)):
+                here = best[:, number] & shade & few
+                places = floor[here] + aside * np.array(move)
+                axes.scatter(
+                    places[:, 0], places[:, 1], marker=ARROWS[move], s=area, color=colour, linewidths=0, zorder=3
+                )
+    undecided = floor[choices == len(MOVES)]
+    axes.scatter(undecided[:, 0], undecided[:, 1], marker="o", s=10, color="#B9C0C7", linewidths=0, zorder=3)
+    for y, row in enumerate(plan):
+        for x, mark in enumerate(row):
+            if mark == START:
+                draw_start(axes, x, y)
+            if mark == GOAL:  # where nothing is done any more
+                axes.add_patch(mpl.patches.Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=PAPER, edgecolor=LINE))
+                axes.text(x, y, mark, ha="center", va="center", fontsize=11, color=LETTER, weight="bold")
     return cells
 
 

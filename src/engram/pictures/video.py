@@ -11,7 +11,7 @@ from engram.envs.make import Env, make_by_id
 from engram.envs.wrapper_state import frozen
 from engram.errors import InvalidInputError, MissingExtraError
 from engram.files.disk import replacing
-from engram.pictures.explain import Panel
+from engram.pictures.explain import Explanation
 from engram.randomness import reset_seed
 from engram.training.environment import CheckedEnv, render
 from engram.typing import Array
@@ -21,7 +21,7 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError('videos need Pillow and imageio-ffmpeg: pip install "engram-rl[video]"') from error
 
-HEIGHT = 400  # pixels, at least, to which small pictures are enlarged
+HEIGHT = 400  # pixels, about, to which small pictures are enlarged
 LONGEST_STEPS = 3_000  # of a film
 PALETTE_FRAMES = 8  # of which the colours of a .gif are chosen
 
@@ -39,14 +39,16 @@ def film(
 
 
 def _pictures(agent: Agent, env: Env, seed: int, explain: bool, max_steps: int | None) -> Iterator[Array]:
-    checked, panel = CheckedEnv(env), Panel(agent) if explain else None
+    checked, explanation = CheckedEnv(env), None
     observation = checked.reset(reset_seed(seed, "evaluation", 0))
     total = 0.0
     for step in range(min(max_steps or LONGEST_STEPS, LONGEST_STEPS)):
         mask = None if checked.allowed is None else np.isin(np.arange(agent.spaces.actions), checked.allowed)
         action = int(agent.predict(observation, action_masks=mask)[0])
         picture = enlarge(render(env))
-        yield picture if panel is None else beside(picture, panel.draw(observation, action, total, step))
+        if explain and explanation is None:
+            explanation = Explanation(agent, *picture.shape[:2])
+        yield picture if explanation is None else explanation.frame(picture, observation, action, total, step)
         observation, reward, terminated, truncated, _ = checked.step(action, step + 1)
         total += reward
         if terminated or truncated:
@@ -102,14 +104,5 @@ def _write_mp4(path: Path, pictures: Iterator[Array], fps: int) -> int:
 
 def enlarge(picture: Array) -> Array:
     """A small picture enlarged by a whole number, with sharp edges."""
-    times = max(1, HEIGHT // len(picture))
+    times = max(1, round(HEIGHT / len(picture)))
     return picture.repeat(times, axis=0).repeat(times, axis=1)
-
-
-def beside(picture: Array, other: Array) -> Array:
-    """Two pictures side by side, the lower one on white."""
-    height = max(len(picture), len(other))
-    whole = np.full((height, picture.shape[1] + other.shape[1], 3), 255, np.uint8)
-    whole[: len(picture), : picture.shape[1]] = picture
-    whole[: len(other), picture.shape[1] :] = other
-    return whole

@@ -46,6 +46,16 @@ class ReturnReplay:
         self._observations.add(observation)
         self.unfinished.append(action)
 
+    def unfinished_observations(self) -> Array:
+        """The observations of the unfinished episode, [T, …]; an error if the first of them are no longer stored."""
+        first, newest = self._observations.newest + 1 - len(self.unfinished), self._observations.newest
+        if first < self._observations.oldest:
+            raise InvalidInputError(
+                f"a whole episode must fit into the replay: this one has {len(self.unfinished):,} steps, and "
+                f"replay_size is {self.capacity:,}; choose a larger one"
+            )
+        return self._observations.get(np.arange(first, newest + 1))
+
     def finish(self, returns: Floats) -> None:
         """End the episode: its T states, with these returns [T], can be sampled from now on."""
         actions = self.unfinished

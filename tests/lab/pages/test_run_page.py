@@ -13,6 +13,8 @@ from engram.runs.finished import shown_score
 from tests.faults.power import CADENCE, TINY
 from tests.faults.storage import OTHER, interrupted
 from tests.faults.tally import finish
+from tests.lab.pages.browser import ask, needs_browser
+from tests.lab.pages.test_browser import MEASURE
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +26,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     interrupted(TINY, place / "half", at=70)
     log = place / "one" / "progress.jsonl"
     lines = [
-        json.loads(line) | {"metrics": {"memory/fill": 0.5, "reads/exact": 0.1}}
-        for line in log.read_text().splitlines()
+        json.loads(line)
+        | {"metrics": {"writes/merged": 0.0, "reads/exact": number / 100, "fill/0": number / 100, "fill/1": 0}}
+        for number, line in enumerate(log.read_text().splitlines())
     ]
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     (place / "one" / "play.gif").write_bytes(b"GIF89a")
@@ -38,11 +41,27 @@ def test_the_page_of_one_run(folders: list[Path], tmp_path: Path, capsys: pytest
     score = json.loads((folders[0] / "result.json").read_text())["score"]
     assert f"<h1>MFEC in CartPole-v1: score {shown_score(score)}</h1>" in html
     assert "MFEC with LRU and 10 entries per action, seed 1, trained for 90 steps" in html
-    for told in ("memory/fill", "reads/exact", "data:image/gif;base64,R0lGODlh", "neighbours"):
+    for told in (
+        "reads/exact",
+        "The share of states that are in the table of the action taken",
+        "fill/0 … fill/1",
+        "data:image/gif;base64,R0lGODlh",
+        "neighbours",
+    ):
         assert told in html
     assert f"engram train --resume {folders[0]} --steps 180" in re.sub(r"</?span>", "", html)
     assert not re.search(r'(src|href)="(?!data:|#)', html)
-    assert (tmp_path / "figures" / "returns.svg").exists()
+    constant = re.search(r"The same from beginning to end.*?</table>", html, re.DOTALL)
+    assert constant is not None
+    assert "writes/merged" in constant[0]
+    assert '<td data-label="value">0</td>' in constant[0]
+    assert "reads/exact" not in constant[0]
+    figures = tmp_path / "figures"
+    assert (figures / "returns.svg").exists()
+    assert (figures / "metric-reads-exact.svg").exists()
+    assert not (figures / "metric-writes-merged.svg").exists()
+    assert "the mean return of all its 3 evaluations" in html
+    assert "the band goes from the lowest to the highest of them; dots are episodes of training" in html
     assert (tmp_path / "README.md").read_text().startswith("# MFEC in CartPole-v1")
 
 
@@ -51,9 +70,19 @@ def test_the_page_of_several_runs_shows_them_side_by_side(folders: list[Path], t
     html = (tmp_path / "index.html").read_text()
     assert "<h1>3 runs: MFEC in CartPole-v1</h1>" in html
     assert "half is interrupted: 60 of 90 steps are saved" in html
-    rows = re.findall(r"<tr><th scope=\"row\">.*?</tr>", html)
+    rows = re.findall(r"<tr><th scope=\"row\".*?</tr>", html)
     assert sum("MFEC with LRU" in row for row in rows) == 3
-    assert re.search(r"seed</th></tr>", html)
+    assert re.search(r"<th scope=\"row\" data-label=\"setting\">seed</th>", html)
+    assert "Striped, because they lie on each other: one and half." in html  # as far as the interrupted one got
+
+
+@needs_browser
+def test_the_page_of_several_runs_fits_the_screen(folders: list[Path], tmp_path: Path) -> None:
+    named = [shutil.copytree(folder, tmp_path / f"cartpole-mfec-lru-10-s1-{folder.name}-4a3773") for folder in folders]
+    html = RunReport.read(named, tmp_path / "report").write().read_text()
+    for width in (1100, 390):
+        found = ask(html, MEASURE, tmp_path, width=width)
+        assert (found["inner"], found["scroll"], found["beyond"], found["cut"]) == (width, width, [], [])
 
 
 def test_without_out_a_run_has_its_page_in_its_folder_and_goes_on_as_before(
@@ -70,7 +99,7 @@ def test_runs_of_one_name_are_told_apart_and_pictures_become_part_of_the_page(
 ) -> None:
     other = shutil.copytree(folders[0], tmp_path / "one")
     report = RunReport.read([folders[0], other], tmp_path / "out")
-    assert [run.name for run in report.runs] == [str(folders[0]), str(other)]
+    assert [run.name for run in report.runs] == [f"{path.parent.name}/one" for path in (folders[0], other)]
     html = report.write().read_text()
     for run in report.runs:
         assert f"What {run.name} remembers</h2>" in html

@@ -6,6 +6,7 @@ import pytest
 
 from engram.lab.reports import find_report, read_evidence
 from engram.paper.registry import STUDIES
+from engram.paper.stream.costs import Timing
 from engram.paper.stream.experiment import Stream, run_stream
 from tests.lab.pages.synthetic import declare, results
 from tests.lab.pages.test_study_page import Reader
@@ -14,7 +15,8 @@ from tests.lab.pages.test_study_page import Reader
 @pytest.fixture(scope="module")
 def streamed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("stream")
-    tiny = Stream(points=80, capacity=10, lengths=(2, 6), cost_capacities=(20,), cost_writes=100, repetitions=2)
+    timing = Timing(capacities=(20,), dimensions=(2, 3), neighbours=4, rounds=2, numbers=100)
+    tiny = Stream(points=80, capacity=10, lengths=(2, 6), watched=22, timing=timing)
     run_stream(folder, stream=tiny, seeds=[5, 6, 7])
     return folder
 
@@ -28,13 +30,16 @@ def test_the_report_on_the_stream(streamed: Path, tmp_path: Path) -> None:
     assert {each.name for each in (tmp_path / "figures").iterdir()} == {
         f"{name}.{kind}" for name in ("densities", "evolution", "lengths") for kind in ("svg", "png")
     }
+    assert "kM, Fading, DkM and LRU see them one by one" in html
+    assert "a stream of 220 points, 22 times as many as are kept: after half of it" in html
     assert [row[0] for row in reader.tables[""][1:]] == ["14", "17"]
     distances = reader.tables["Energy distance, mean ± standard deviation over 3 seeds"]
     assert [row[:2] for row in distances[1:]] == [
-        *(["k-means", "100%"], ["kM", "100%"]),
-        *(["DkM", part] for part in ("25%", "50%", "75%", "100%")),
-        ["LRU", "100%"],
+        ["k-means", "100%"],
+        *([name, part] for name in ("kM", "Fading", "DkM", "LRU") for part in ("25%", "50%", "75%", "100%")),
     ]
+    costs = reader.tables["Time per point, one core, 2 rounds"]
+    assert [row[:3] for row in costs[1:]] == [["2", "20", "4"], ["3", "20", "4"]]
     again = find_report(tmp_path, tmp_path, STUDIES).write()  # from the folder that the first one made
     assert again.read_text() == html
 

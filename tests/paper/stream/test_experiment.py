@@ -13,21 +13,22 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import energy_distance as root_of_energy_distance
 
 from engram.errors import InvalidInputError, RunFolderError
+from engram.paper.stream.costs import Cost, Timing, measure_costs
 from engram.paper.stream.experiment import (
-    Cost,
     Stream,
-    cost,
     energy_distance,
     measure,
     measure_lengths,
+    measure_times,
     run_stream,
     stored,
 )
 from engram.typing import Doubles, Floats
 from tests.memory.oracle import Table
 
-SMALL = Stream(points=80, capacity=10, lengths=(2, 6), cost_capacities=(20,), cost_writes=100, repetitions=2)
-FILES = ("study.json", "distances.csv", "lengths.csv", "points.csv", "costs.csv", "meta.json")
+TIMING = Timing(capacities=(20, 30), dimensions=(2, 5), neighbours=3, rounds=2, numbers=100)
+SMALL = Stream(points=80, capacity=10, lengths=(2, 6), watched=22, timing=TIMING)
+FILES = ("study.json", "distances.csv", "lengths.csv", "times.csv", "points.csv", "costs.csv", "meta.json")
 
 
 def samples(dims: int) -> st.SearchStrategy[Doubles]:
@@ -84,7 +85,8 @@ def test_the_first_half_is_the_grid_and_in_random_order() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"points": 81}, {"points": 0}, {"capacity": 0}, {"capacity": 81}, {"correlation": 1.0}]
+    "wrong",
+    [{"points": 81}, {"points": 0}, {"capacity": 0}, {"capacity": 81}, {"correlation": 1.0}, {"watched": 21}],
 )
 def test_what_cannot_be_a_stream_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError, match=next(iter(wrong))):
@@ -97,7 +99,7 @@ def test_lru_keeps_the_last_distinct_points() -> None:
     assert {tuple(point) for point in stored("lru", points, capacity=7).tolist()} == set(last)
 
 
-@pytest.mark.parametrize("strategy", ["kmeans", "dkm"])
+@pytest.mark.parametrize("strategy", ["kmeans", "dkm", "fading"])
 def test_clusters_are_those_of_the_oracle(strategy: str) -> None:
     points = SMALL.make(0).all
     table = Table(SMALL.capacity, strategy)
@@ -105,7 +107,7 @@ def test_clusters_are_those_of_the_oracle(strategy: str) -> None:
         table.write(point, np.float32(0), clock, clock)  # no point comes twice: each is a state of its own
     expected = np.array([entry.key for entry in table.entries])
     np.testing.assert_array_equal(stored(strategy, points, capacity=SMALL.capacity), expected)
-    assert strategy == "kmeans" or table.replaced
+    assert strategy != "dkm" or table.replaced
 
 
 def test_batch_does_not_depend_on_the_order_by_more_than_chance() -> None:
@@ -118,9 +120,8 @@ def test_batch_does_not_depend_on_the_order_by_more_than_chance() -> None:
 def test_the_paper_s_picture() -> None:
     """kM stays with the first half, LRU goes to the second, DkM lies between and nearest to all of the three."""
     rows = {(row.method, row.fraction): row for row in measure(Stream(), [0])}
-    assert set(rows) == {(m, 1.0) for m in ("lru", "kmeans", "dkm", "batch")} | {
-        ("dkm", part) for part in (0.25, 0.5, 0.75)
-    }
+    online = ("lru", "kmeans", "dkm", "fading")
+    assert set(rows) == {("batch", 1.0)} | {(method, part) for method in online for part in (0.25, 0.5, 0.75, 1.0)}
     lru, kmeans, dkm = (rows[method, 1.0] for method in ("lru", "kmeans", "dkm"))
     assert kmeans.to_first < dkm.to_first < lru.to_first
     assert lru.to_second < dkm.to_second < kmeans.to_second
@@ -132,13 +133,25 @@ def test_a_long_stream_leaves_dkm_as_near_to_the_first_half_as_lru_is() -> None:
     rows = {(row.points, row.method): row.to_first for row in measure_lengths(stream, [0])}
     assert rows[200, "dkm"] < 0.8 * rows[200, "lru"]
     assert rows[1500, "dkm"] > 0.9 * rows[1500, "lru"]
-    assert len(rows) == 8
+    assert len(rows) == 10
 
 
-def test_costs_are_times_of_every_repetition() -> None:
-    rows = cost(SMALL, 0)
-    assert [(row.capacity, row.repetition) for row in rows] == [(20, 0), (20, 1)]
-    assert all(min(row[2:]) > 0 for row in rows)
+def test_fading_holds_the_first_half_long_after_dkm_has_let_it_go_and_lets_it_go_in_the_end() -> None:
+    rows = {(row.method, row.fraction): row for row in measure_times(Stream(capacity=20, points=80, watched=100), 0)}
+    online, times = ("lru", "kmeans", "dkm", "fading"), (0.5, 0.51, 0.6, 1.0)
+    assert set(rows) == {(method, part) for method in online for part in times}
+    assert rows["fading", 0.6].to_first < rows["fading", 0.6].to_second
+    assert rows["dkm", 0.6].to_second < rows["dkm", 0.6].to_first
+    assert rows["fading", 1.0].to_second < rows["kmeans", 1.0].to_second
+    assert rows["fading", 1.0].to_second < rows["fading", 0.6].to_second
+
+
+def test_costs_are_times_of_every_round_at_every_table() -> None:
+    rows = measure_costs(TIMING, 0)
+    tables = [(capacity, dimensions) for dimensions in (2, 5) for capacity in (20, 30)]
+    assert [row[:4] for row in rows] == [(i, *table, 3) for table in tables for i in (0, 1)]
+    assert all(min(row[4:]) > 0 for row in rows)
+    assert Cost._fields == ("round", "capacity", "dimensions", "neighbours", "lookup_us", "kmeans_us", "dkm_us")
 
 
 def contents(folder: Path) -> dict[str, tuple[int, bytes]]:
@@ -151,7 +164,7 @@ def test_run_stream_writes_its_files_once_and_the_same_every_time(tmp_path: Path
         run_stream(folder, stream=SMALL, seeds=[3, 4])
     before = contents(one)
     assert set(before) == set(FILES)
-    for name in ("study.json", "distances.csv", "lengths.csv", "points.csv"):
+    for name in ("study.json", "distances.csv", "lengths.csv", "times.csv", "points.csv"):
         assert before[name][1] == (other / name).read_bytes()
     run_stream(one, stream=SMALL, seeds=[3, 4])
     assert contents(one) == before
@@ -171,9 +184,9 @@ def test_what_run_stream_writes_is_what_was_measured(tmp_path: Path) -> None:
         assert (int(points), int(seed), method) == (row.points, row.seed, row.method)
         assert [float(number) for number in numbers] == pytest.approx(row[3:], rel=1e-6)
     header, *lines = (tmp_path / "points.csv").read_text().splitlines()
-    assert header == "method,fraction,x,y"
-    assert sum(line.startswith("data,1,") for line in lines) == SMALL.points
-    kept: Floats = np.array([line.split(",")[2:] for line in lines if line.startswith("lru,1,")], np.float32)
+    assert header == "points,method,fraction,x,y"
+    assert sum(line.startswith("80,data,1,") for line in lines) == SMALL.points
+    kept: Floats = np.array([line.split(",")[3:] for line in lines if line.startswith("80,lru,1,")], np.float32)
     expected = stored("lru", SMALL.make(3).all, capacity=SMALL.capacity)
     np.testing.assert_allclose(kept, expected, rtol=1e-6)
     assert (tmp_path / "costs.csv").read_text().splitlines()[0] == ",".join(Cost._fields)
@@ -185,7 +198,7 @@ def test_other_seeds_are_measured_anew_and_other_parameters_refused(tmp_path: Pa
     run_stream(tmp_path, stream=SMALL, seeds=[3])
     times = (tmp_path / "costs.csv").read_bytes()
     run_stream(tmp_path, stream=SMALL, seeds=[3, 4])
-    assert len((tmp_path / "distances.csv").read_text().splitlines()) == 1 + 2 * 7
+    assert len((tmp_path / "distances.csv").read_text().splitlines()) == 1 + 2 * 17
     assert (tmp_path / "costs.csv").read_bytes() == times
     before = contents(tmp_path)
     with pytest.raises(RunFolderError, match="other parameters"):

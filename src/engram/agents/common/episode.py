@@ -26,18 +26,21 @@ class Finished(NamedTuple):
     actions: Longs  # [T]
     returns: Floats  # [T], what followed each step
     total: float  # undiscounted return of the whole episode
+    observations: Array | None = None  # [T, …], where clusters are found by them
 
     def write_to(self, memory: EpisodicMemory) -> None:
         """Write every state into the table of the action taken there, in order of time."""
         for action in range(memory.actions):
             taken = np.flatnonzero(self.actions == action)
             if len(taken):
+                observed = None if self.observations is None else self.observations[taken]
                 memory.write(
                     action,
                     self.keys[taken],
                     self.returns[taken],
                     states=self.states[taken],
                     episode_return=self.total,
+                    observations=observed,
                 )
 
 
@@ -112,10 +115,10 @@ class Episode:
         self._states.append(state)
         self.actions.append(action)
 
-    def finish(self, returns: Floats) -> Finished:
+    def finish(self, returns: Floats, observations: Array | None = None) -> Finished:
         """The finished episode with its returns; the buffers are empty afterwards."""
         states, actions = np.frombuffer(self.states, np.uint64), np.frombuffer(self.actions, np.int64)
-        finished = Finished(self.keys, states, actions, returns, total_of(self.rewards))
+        finished = Finished(self.keys, states, actions, returns, total_of(self.rewards), observations)
         self.clear()
         if self.told is not None:
             self.told(finished)

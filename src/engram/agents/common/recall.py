@@ -94,9 +94,12 @@ class Recall:
             self._tally.start = 0.0 if self._tally.listening else None  # as it was before
             self.unfinished.keys = stacked([self._encode(seen[None])[0] for seen in self.unfinished.keys])
 
-    def finish(self, returns: Floats, step: int) -> None:
-        """End the episode, and write it with its returns, now or when keys have settled; measure it if that is due."""
-        finished, memory, tally = self.unfinished.finish(returns), self.memory, self._tally
+    def finish(self, returns: Floats, step: int, observations: Array | None = None) -> None:
+        """End the episode, and write it with its returns, now or when keys have settled; measure it if that is due.
+
+        `observations` [T, …] are for a memory that finds clusters by them.
+        """
+        finished, memory, tally = self.unfinished.finish(returns, observations), self.memory, self._tally
         if not self.encoder.settled:
             self.waiting.episodes.append(finished)
         elif tally.is_due(step, len(returns)):

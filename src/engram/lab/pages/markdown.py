@@ -20,6 +20,7 @@ from engram.lab.pages.page import (
     Text,
     Warnings,
 )
+from engram.lab.pages.panels import Panels
 
 
 def markdown(page: Page) -> str:
@@ -43,6 +44,8 @@ def _block(block: Block) -> list[str]:  # noqa: PLR0911 (one for each kind)
             return [", ".join(f"`{name}`" for name in names)]
         case Drawing(file=file, caption=caption, alt=alt):
             return [f"![{_escape(alt or caption)}]({file})", f"*{_escape(caption)}*"]
+        case Panels(drawings=drawings):
+            return _blocks(drawings)
         case Table():
             return _table(block)
         case Facts(facts=facts, commands=commands):

@@ -47,12 +47,13 @@ def write_memory_page(
     pictures: Sequence[Picture],
     facts: Facts,
     *,
+    lead: str,
     about: str = "",
     slider: Slider | None = None,
     notes: Sequence[str] = (),
 ) -> Path:
     """Write `index.html` and the pictures as files; return the path of the page."""
-    blocks: list[Block] = [Text(note, note=True) for note in notes]
+    blocks: list[Block] = [Text(lead), *(Text(note, note=True) for note in notes)]
     for number, picture in enumerate(pictures):
         blocks.append(Section(picture.title, [write_figure(picture.figure, out, picture.name, picture.caption)]))
         if number == 0 and slider is not None:

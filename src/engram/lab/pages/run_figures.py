@@ -1,19 +1,21 @@
-"""Figures of single runs: returns over training, and their metrics as small multiples."""
+"""Figures of single runs: returns over training, and one metric as a small panel."""
 
 from collections.abc import Mapping, Sequence
-from math import ceil
+from typing import Any
 
 import numpy as np
 
-from engram.lab.pages.curves import add_legend
 from engram.lab.pages.style import COLOURS, DASHES, OTHER_COLOURS, Look
 from engram.lab.run_record import RunRecord, Series
-from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
+from engram.pictures.canvas import STYLE, Axes, Figure, mpl
+from engram.pictures.colours import SOFT
 
 ORDER = ("dkm", "lru", "kmeans", "sur", "rew", "fading")  # of the colours: the first runs are the easiest to tell apart
 MOST_POINTS = 200  # of a line
 MOST_DOTS = 2_000  # of training episodes
-COLUMNS = 3  # of small multiples
+STRIPE = 4.0  # line widths: how long the stripes of lines are that lie on each other
+LEGEND_COLUMNS = 3
+PANEL = (3.3, 1.75)  # inches
 
 
 def run_looks(names: Sequence[str]) -> dict[str, Look]:
@@ -24,85 +26,134 @@ def run_looks(names: Sequence[str]) -> dict[str, Look]:
     }
 
 
-def returns_figure(panels: Mapping[str, Sequence[RunRecord]], looks: Mapping[str, Look]) -> Figure:
-    """Returns over training, a panel for each environment; a single run is drawn with its training episodes."""
-    alone = sum(len(runs) for runs in panels.values()) == 1
-    columns = min(len(panels), 2)
-    rows = ceil(len(panels) / columns)
+def returns_figure(
+    runs: Sequence[RunRecord], looks: Mapping[str, Look], *, title: str = "", size: tuple[float, float] = (6.8, 4.0)
+) -> Figure:
+    """Returns over training; a run that has the figure to itself is drawn with its training episodes."""
     with mpl.rc_context(STYLE):
-        width = 6.8 if columns == 1 else PAGE_WIDTH
-        figure = Figure(figsize=(width, 0.4 + 3.4 * rows if columns == 1 else 0.5 + 2.8 * rows), layout="constrained")
-        grid = figure.subplots(rows, columns, squeeze=False)
-        for axes, (env, runs) in zip(grid.flat, panels.items(), strict=False):
-            for run in runs:
-                _draw_returns(axes, run, looks[run.name], alone=alone)
-            axes.set_ylabel("Return per episode")
-            axes.set_xlabel("Training (environment steps)")
-            _finish(axes)
-            if len(panels) > 1:
-                axes.set_title(env, fontsize=10.5, fontweight="bold", loc="left")
-            if alone:
-                axes.legend(frameon=False, loc="best", fontsize=9)
-        for axes in grid.flat[len(panels) :]:
-            axes.set_visible(False)
-        if not alone:
-            add_legend(figure, set(looks), looks)
+        figure = Figure(figsize=size, layout="constrained")
+        axes = figure.subplots()
+        if len(runs) == 1:
+            _draw_alone(axes, runs[0], looks[runs[0].name], label=runs[0].name if title else "evaluations, mean")
+        else:
+            found = {run.name: run.evaluations for run in runs}
+            for name, style in line_styles(found, looks).items():
+                _draw_line(axes, found[name], looks[name].colour, style, width=2)
+                axes.plot([], [], color=looks[name].colour, linestyle=looks[name].linestyle, linewidth=2, label=name)
+        axes.set_ylabel("Return per episode")
+        axes.set_xlabel("Training (environment steps)")
+        _finish(axes)
+        if title:
+            axes.set_title(title, fontsize=10.5, fontweight="bold", loc="left")
+        handles, labels = axes.get_legend_handles_labels()
+        if handles:
+            columns = min(LEGEND_COLUMNS, len(handles))
+            figure.legend(handles, labels, loc="outside upper left", ncols=columns, frameon=False, fontsize=9)
     return figure
 
 
-def _draw_returns(axes: Axes, run: RunRecord, look: Look, *, alone: bool) -> None:
-    """The mean return of evaluations as a line, and from the lowest to the highest as a band."""
-    if alone and len(run.episodes.steps):
+def returns_caption(runs: Sequence[RunRecord]) -> str:
+    """What is to be seen in that figure."""
+    if len(runs) > 1:
+        found = {run.name: run.evaluations for run in runs}
+        equal = [f"{', '.join(names[:-1])} and {names[-1]}" for names in same_lines(found) if len(names) > 1]
+        striped = f" Striped, because they lie on each other: {'; '.join(equal)}." if equal else ""
+        return f"A line for each run: the mean return of the episodes of each evaluation.{striped}"
+    (run,) = runs
+    said = ["The line is the mean return of the episodes of each evaluation"] if len(run.evaluations.steps) else []
+    said += ["the band goes from the lowest to the highest of them"] if _has_band(run) else []
+    if episodes := len(run.episodes.steps):
+        each = "" if episodes <= MOST_DOTS else f", each the mean of about {round(episodes / MOST_DOTS):,} in a row"
+        said.append(f"dots are episodes of training, which explore{each}")
+    text = "; ".join(said)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _has_band(run: RunRecord) -> bool:
+    return len(run.evaluations.steps) > 1 and bool((run.lowest < run.highest).any())
+
+
+def _draw_alone(axes: Axes, run: RunRecord, look: Look, *, label: str) -> None:
+    """Training episodes as dots, evaluations as a line with a band."""
+    if len(run.episodes.steps):
         dots = run.episodes.thinned(MOST_DOTS)
-        axes.plot(*dots, ".", color="#8a929b", markersize=3, alpha=0.6, label="training episodes, which explore")
-    steps, means = run.evaluations
-    mark = "o" if len(steps) == 1 else ""
-    axes.plot(
-        steps, means, color=look.colour, linestyle=look.linestyle, marker=mark, linewidth=2, label="mean of evaluations"
-    )
-    if alone:
+        axes.plot(*dots, ".", color=SOFT, markersize=3, alpha=0.6, label="training episodes")
+    if _has_band(run):
         axes.fill_between(
-            steps, run.lowest, run.highest, color=look.colour, alpha=0.15, linewidth=0, label="lowest to highest"
-        )
+            run.evaluations.steps, run.lowest, run.highest, color=look.colour, alpha=0.15, linewidth=0,
+            label="lowest to highest",
+        )  # fmt: skip
+    if len(run.evaluations.steps):
+        _draw_line(axes, run.evaluations, look.colour, look.linestyle, width=2, label=label)
 
 
-def metrics_figure(names: Sequence[str], runs: Sequence[RunRecord], looks: Mapping[str, Look]) -> Figure:
-    """Small multiples: a panel for each metric, a line for each run."""
-    rows = ceil(len(names) / COLUMNS)
+def metric_panel(name: str, series: Mapping[str, Sequence[Series]], looks: Mapping[str, Look], last: float) -> Figure:
+    """One metric over training up to `last` steps, for each run one line, or one for each action's table."""
     with mpl.rc_context({**STYLE, "font.size": 9}):
-        figure = Figure(figsize=(PAGE_WIDTH, 0.4 + 1.75 * rows), layout="constrained")
-        grid = figure.subplots(rows, COLUMNS, squeeze=False)
-        last = max(float(series.steps[-1]) for run in runs for series in run.metrics.values())
-        for axes, name in zip(grid.flat, names, strict=False):
-            for run in runs:
-                series = run.metrics.get(name)
-                if series is not None:
-                    _draw_metric(axes, series.thinned(MOST_POINTS), looks[run.name])
-            axes.set_title(name, fontsize=9.5, fontweight="bold", loc="left", pad=4)
-            _finish(axes)
-            axes.set_xlim(0, last)
-        for axes in grid.flat[len(names) :]:
-            axes.set_visible(False)
-        if len(runs) > 1:
-            add_legend(figure, {run.name for run in runs}, looks)
-        figure.supxlabel("Training (environment steps)", fontsize=9.5)
+        figure = Figure(figsize=PANEL)
+        axes = figure.add_axes((0.15, 0.16, 0.8, 0.68))
+        longest = max(len(lines) for lines in series.values())
+        for number in range(longest):
+            found = {run: lines[number] for run, lines in series.items() if number < len(lines)}
+            for run, style in line_styles(found, looks).items():
+                width = 1.4 if longest == 1 else 0.9
+                _draw_line(axes, found[run].thinned(MOST_POINTS), looks[run].colour, style, width=width)
+        axes.set_title(name, fontsize=10, fontweight="bold", loc="left", pad=5)
+        _finish(axes)
+        axes.set_xlim(0, last)
     return figure
 
 
-def _draw_metric(axes: Axes, series: Series, look: Look) -> None:
+def same_lines(series: Mapping[str, Series]) -> list[list[str]]:
+    """The names of series in groups of those that lie on each other, as far as the shorter of them goes."""
+    groups: list[list[str]] = []
+    for name, one in series.items():
+        for group in groups:
+            if _lie_on_each_other(series[group[0]], one):
+                group.append(name)
+                break
+        else:
+            groups.append([name])
+    return groups
+
+
+def _lie_on_each_other(one: Series, other: Series) -> bool:
+    shared = min(len(one.steps), len(other.steps))
+    return shared > 1 and all(np.array_equal(a[:shared], b[:shared]) for a, b in zip(one, other, strict=True))
+
+
+def line_styles(series: Mapping[str, Series], looks: Mapping[str, Look]) -> dict[str, Any]:
+    """The line style of each run: its own, or stripes in turns, so that lines that lie on each other are all seen."""
+    styles: dict[str, Any] = {}
+    for names in same_lines(series):
+        whole = len(names) * STRIPE
+        for place, name in enumerate(names):
+            stripes = ((whole - place * STRIPE) % whole, (STRIPE, whole - STRIPE))
+            styles[name] = looks[name].linestyle if len(names) == 1 else stripes
+    return {name: styles[name] for name in series}
+
+
+def _draw_line(axes: Axes, series: Series, colour: str, style: Any, *, width: float, label: str = "") -> None:
     mark = "o" if len(series.steps) == 1 else ""
-    axes.plot(*series, color=look.colour, linestyle=look.linestyle, marker=mark, linewidth=1.3)
+    axes.plot(*series, color=colour, linestyle=style, marker=mark, linewidth=width, label=label or None)
 
 
 def _finish(axes: Axes) -> None:
     """Axes that begin at 0 where that is near, with few and plain numbers."""
-    axes.margins(x=0)
+    axes.margins(x=0, y=0.06)
     axes.set_xlim(left=0)
     low, high = axes.get_ylim()
     drawn = [np.asarray(line.get_ydata(), np.float64) for line in axes.get_lines()]
     values = np.concatenate(drawn) if drawn else np.zeros(0)
-    if len(values) and values.min() >= 0 and low < 0.6 * high:
+    if len(values) and values.min() >= 0 and low < 0.75 * high:
         axes.set_ylim(bottom=0)
     axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
-    axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}")
+    axes.xaxis.set_major_formatter(lambda x, _: steps_text(x))
     axes.yaxis.set_major_locator(mpl.ticker.MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
+
+
+def steps_text(steps: float) -> str:
+    """A number of steps on an axis: 500, 2.5k, 1M."""
+    if steps >= 1_000_000:
+        return f"{steps / 1_000_000:g}M"
+    return f"{steps / 1_000:g}k" if steps >= 1_000 else f"{steps:g}"

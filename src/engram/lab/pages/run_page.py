@@ -16,10 +16,13 @@ from engram.errors import EngramError
 from engram.files.disk import read_file
 from engram.files.file_names import as_file_name
 from engram.lab.cell import strategy_name
+from engram.lab.comparable import comparable
 from engram.lab.labels import size_label, strategy_label
 from engram.lab.pages import page
+from engram.lab.pages.panels import Panels
 from engram.lab.pages.report_folder import check_page_folder, write_figure, write_page
-from engram.lab.pages.run_figures import metrics_figure, returns_figure, run_looks
+from engram.lab.pages.run_figures import returns_caption, returns_figure, run_looks
+from engram.lab.pages.run_metrics import metrics_blocks
 from engram.lab.pages.wording import evaluations_in_words, score_in_words
 from engram.lab.run_record import RunRecord
 from engram.pictures.gallery import of_memory
@@ -29,6 +32,7 @@ from engram.runs.traced import read_trace
 
 LARGEST_FILM = 16 * 2**20  # bytes, which become part of the page
 NAME_BYTES = 100  # of the names of runs in that of a folder
+FEW = 4  # runs that have a column each in the table of settings
 
 
 @dataclass(frozen=True)
@@ -40,11 +44,10 @@ class RunReport:
 
     @classmethod
     def read(cls, folders: Sequence[Path], out: Path) -> Self:
-        """The page of the runs in these folders; where two have one name, the whole paths are their names."""
-        runs = [RunRecord.read(path) for path in dict.fromkeys(folders)]
-        if len({run.name for run in runs}) < len(runs):
-            runs = [replace(run, name=str(run.path)) for run in runs]
-        return cls(runs, out)
+        """The page of the runs in these folders; where two have one name, the folders above tell them apart."""
+        runs = [RunRecord.read(path) for path in {path.resolve(): path for path in folders}.values()]
+        names = telling_names([run.path.resolve() for run in runs])
+        return cls([replace(run, name=name) for run, name in zip(runs, names, strict=True)], out)
 
     @cached_property
     def looks(self) -> dict[str, Any]:
@@ -79,7 +82,7 @@ class RunReport:
             "Learning": self.curves(),
             "Runs": self.table(),
             "Settings": self.settings(),
-            "Inside": self.metrics(),
+            **self.metrics(),
             **{title: blocks for run in self.runs for title, blocks in self.memory(run).items()},
             "What to do next": [page.Commands(self.commands())],
             "How it was made": [page.Facts(facts_of(self.runs))],
@@ -99,8 +102,9 @@ class RunReport:
 
     def summary(self) -> list[str]:
         """What the runs are, in sentences."""
-        counts = [len(run.evaluations.steps) for run in self.runs]
-        said = [f"{score_in_words(counts)} {evaluations_in_words(run.glance.config for run in self.runs)}".strip()]
+        counts = [len(run.evaluations.steps) for run in self.runs if len(run.evaluations.steps)]
+        score = f"{score_in_words(counts)} " if counts else ""
+        said = [f"{score}{evaluations_in_words(run.glance.config for run in self.runs)}".strip()]
         if len(self.runs) > 1:
             return said
         (run,) = self.runs
@@ -114,21 +118,39 @@ class RunReport:
 
     def curves(self) -> list[page.Block]:
         """Returns over training."""
-        panels: dict[str, list[RunRecord]] = {}
-        for run in self.runs:
-            if len(run.evaluations.steps) or (len(self.runs) == 1 and len(run.episodes.steps)):
-                panels.setdefault(str(run.glance.config["env"]), []).append(run)
-        if not panels:
-            return [page.Text("The runs have no evaluations yet, so there is no curve.")]
-        caption = "Mean return of the greedy episodes of each evaluation."
-        figure = returns_figure(panels, self.looks)
-        return [write_figure(figure, self.out, "returns", caption)]
+        groups = comparable([run for run in self.runs if self._has_curve(run)])
+        if not groups:
+            return [page.Text("There are no evaluations yet, so there is no curve.")]
+        if len(groups) == 1:
+            (runs,) = groups.values()
+            return [write_figure(returns_figure(runs, self.looks), self.out, "returns", returns_caption(runs))]
+        drawings = [
+            write_figure(
+                returns_figure(runs, self.looks, title=title, size=(5.0, 3.4)),
+                self.out,
+                f"returns-{number}",
+                returns_caption(runs),
+            )
+            for number, (title, runs) in enumerate(groups.items())
+        ]
+        return [Panels(drawings, width="28rem")]
+
+    def _has_curve(self, run: RunRecord) -> bool:
+        return bool(len(run.evaluations.steps) or (len(self.runs) == 1 and len(run.episodes.steps)))
 
     def table(self) -> list[page.Block]:
-        """The runs side by side, best first, where there are several."""
+        """The runs side by side where there are several: by environment, in each the best first."""
         if len(self.runs) == 1:
             return []
-        ordered = sorted(self.runs, key=lambda run: (run.glance.score is None, -(run.glance.score or 0.0)))
+        envs = list(dict.fromkeys(run.glance.config["env"] for run in self.runs))
+        ordered = sorted(
+            self.runs,
+            key=lambda run: (
+                envs.index(run.glance.config["env"]),
+                run.glance.score is None,
+                -(run.glance.score or 0.0),
+            ),
+        )
         rows = [
             [
                 run.name,
@@ -142,11 +164,11 @@ class RunReport:
         ]
         colours = [self.looks[run.name].colour for run in ordered]
         header = ["run", "agent", "environment", "seed", "steps", "score"]
-        return [page.Table(header, rows, colours=colours)]
+        return [page.Table(header, rows, colours=colours, prose=True)]
 
     def settings(self) -> list[page.Block]:
         """What differs from the agents' defaults, or between the runs; everything else is folded away."""
-        every = [{name: _text(value) for name, value in run.glance.settings.items()} for run in self.runs]
+        every = [{name: _text(name, value) for name, value in run.glance.settings.items()} for run in self.runs]
         names = [name for name in every[0] if all(name in settings for settings in every)]
         if len(self.runs) == 1:
             usual = usual_settings(self.runs[0].glance.config["agent"])
@@ -159,19 +181,25 @@ class RunReport:
         differing = [name for name in names if len({settings[name] for settings in every}) > 1]
         if not differing:
             return [page.Text("In the settings that all of them have the runs do not differ.")]
-        rows = [
-            [run.name, *(settings[name] for name in differing)] for run, settings in zip(self.runs, every, strict=True)
-        ]
         note = "Settings in which the runs do not differ, or that not all of them have, are in each run's config.json."
-        return [page.Table(["run", *differing], rows, note=note)]
+        runs = [run.name for run in self.runs]
+        columns = [[settings[name] for name in differing] for settings in every]
+        if len(runs) > FEW:
+            rows = [[run, *column] for run, column in zip(runs, columns, strict=True)]
+            return [page.Table(["run", *differing], rows, note=note, prose=True)]
+        by_setting = [[name, *values] for name, *values in zip(differing, *columns, strict=True)]
+        return [page.Table(["setting", *runs], by_setting, note=note, prose=True)]
 
-    def metrics(self) -> list[page.Block]:
-        """What explains learning, as far as the runs kept it."""
-        names = sorted({name for run in self.runs for name in run.metrics})
-        if not names:
-            return []
-        caption = "What was measured while the agent learned; where there are many points, their means."
-        return [write_figure(metrics_figure(names, self.runs, self.looks), self.out, "metrics", caption)]
+    def metrics(self) -> dict[str, Sequence[page.Block]]:
+        """What explains learning, as far as the runs kept it: of those together that can be compared."""
+        groups = comparable([run for run in self.runs if run.metrics])
+        if len(groups) == 1:
+            (runs,) = groups.values()
+            return {"Inside": metrics_blocks(runs, self.looks, self.out, "")}
+        return {
+            f"Inside: {title}": metrics_blocks(runs, self.looks, self.out, f"{number}-")
+            for number, (title, runs) in enumerate(groups.items())
+        }
 
     def memory(self, run: RunRecord) -> dict[str, Sequence[page.Block]]:
         """Pictures of what a run's memory holds, and the films that lie beside it."""
@@ -219,6 +247,17 @@ def usual_folder(runs: Sequence[Path]) -> Path:
     return runs[0].absolute().parent / f"{REPORT}-{names}"
 
 
+def telling_names(paths: Sequence[Path]) -> list[str]:
+    """The last folders of each path, as many as it takes to tell it from the others."""
+    names = []
+    for path in paths:
+        count = 1
+        while any(other.parts[-count:] == path.parts[-count:] for other in paths if other != path):
+            count += 1
+        names.append(str(Path(*path.parts[-count:])))
+    return names
+
+
 def described(run: RunRecord) -> str:
     """The agent with its memory, in words."""
     settings = run.glance.settings
@@ -233,7 +272,7 @@ def usual_settings(agent: str) -> dict[str, str]:
     if agent not in BUILT_IN:
         return {}
     try:
-        return {name: _text(value) for name, value in find_agent(agent).Config().to_json().items()}
+        return {name: _text(name, value) for name, value in find_agent(agent).Config().to_json().items()}
     except EngramError:
         return {}
 
@@ -261,10 +300,12 @@ def _film(path: Path, out: Path) -> page.Block:
     return page.Film(b64encode(read_file(path)).decode(), path.suffix, os.path.relpath(path, out))
 
 
-def _text(value: Any) -> str:
-    """A setting as one would type it."""
+def _text(name: str, value: Any) -> str:
+    """A setting as text: a strategy by its label, others as one would type them."""
+    if name == "strategy" and isinstance(value, Mapping):
+        return strategy_label(strategy_name(value))
     if isinstance(value, Mapping) and isinstance(value.get("name"), str):
-        options = ",".join(f"{name}={each}" for name, each in value.items() if name not in ("name", "source"))
+        options = ",".join(f"{key}={each}" for key, each in value.items() if key not in ("name", "source"))
         return f"{value['name']}:{options}" if options else str(value["name"])
     if isinstance(value, str):
         return value

@@ -33,9 +33,10 @@ class OpenReport(StudyReport):
 
     def summary(self) -> list[str]:
         """The number of runs, the protocol, and what the rows are."""
+        agents = " and ".join(map(label_of, self.agents))
         return [
-            f"{self.results.runs.height} runs of MFEC. {self.protocol} Each row changes one thing that the paper does "
-            "not say; everything else stays as it is in the other studies."
+            f"{self.results.runs.height} runs of {agents}. {self.protocol} Each row changes one thing that the paper "
+            "does not say; everything else stays as it is in the other studies."
         ]
 
     def sections(self) -> list[page.Block]:
@@ -50,9 +51,10 @@ class OpenReport(StudyReport):
             for size in block.sizes:
                 about = f"{label_of(block.agent)}, {size:,} entries per action"
                 caption = f"{about}, after {steps_in_words(block.steps([size]))}"
-                rows = [self._row(name, block, size) for name in self.variants]
+                names = self._names(block, size)
+                rows = [self._row(name, block, size) for name in names]
                 blocks.append(page.Table(["", *block.labels, "mean change"], rows, caption))
-                episodes = [[name or PLAIN, *self._training(name, block, size)] for name in self.variants]
+                episodes = [[name or PLAIN, *self._training(name, block, size)] for name in names]
                 over = f"{about}: mean return of training episodes (ε-greedy) over the same time as the score"
                 training.append(page.Table(["", *block.labels], episodes, over))
         note = (
@@ -64,11 +66,19 @@ class OpenReport(StudyReport):
             short_name(env), [*blocks, page.Text(note, note=True), page.Folded("Training episodes", training)]
         )
 
+    def _names(self, block: Block, size: int) -> list[str]:
+        """The variants that an agent was asked for at a size."""
+        cells = [block.cell(strategy, size) for strategy in block.strategies]
+        return [name for name, found in self.variants.items() if any(cell in found.steps for cell in cells)]
+
     def _training(self, name: str, block: Block, size: int) -> list[str]:
         """A variant's mean returns of training episodes, by strategy."""
         evidence, texts = self.variants[name], []
         here = self.results.runs.filter(
-            pl.col("variant") == name, pl.col("env") == block.env, pl.col("capacity") == size
+            pl.col("variant") == name,
+            pl.col("env") == block.env,
+            pl.col("agent") == block.agent,
+            pl.col("capacity") == size,
         )
         for strategy in block.strategies:
             if evidence.scores(block.env, block.agent, strategy, size) is None:

@@ -1,32 +1,54 @@
-"""What the paper leaves open: MFEC as in the other studies, and with one choice at a time made the other way."""
+"""What the paper leaves open: runs as in the other studies, and with one choice at a time made the other way.
 
-from collections.abc import Sequence
+MFEC answers what both agents share, as its runs are short. What only NEC has to choose is varied on CartPole.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from engram.agents.common.config import EnvFamily
 from engram.lab.grid import Grid, Study
 from engram.lab.reference import merge_references
+from engram.memory.batch import can_merge_episodes
+from engram.memory.strategies import Strategy
 from engram.paper.acrobot import published as acrobot
 from engram.paper.cartpole import published as cartpole
 from engram.paper.grids import FIVE, grid
 
 
-def choices(env: str, family: EnvFamily, sizes: Sequence[int], *, steps: int) -> tuple[Grid, ...]:
+def other(plain: Grid, variant: str, *, suits: Callable[[Strategy], bool] | None = None, **settings: object) -> Grid:
+    """A grid with some settings made the other way, of those strategies for which that makes a difference."""
+    return replace(plain, variant=variant, suits=suits, settings={**plain.settings, **settings})
+
+
+def is_told_of_reads(strategy: Strategy) -> bool:
+    """Whether it matters to a strategy which entries are read."""
+    return bool(strategy.touches)
+
+
+def choices_of_mfec(env: str, family: EnvFamily, sizes: Sequence[int], *, steps: int) -> tuple[Grid, ...]:
     """The grid of the other studies, and one grid for each choice made the other way."""
     plain = grid("mfec", env, family, steps, range(5), FIVE, sizes)
-
-    def other(variant: str, **settings: object) -> Grid:
-        return replace(plain, variant=variant, settings={**plain.settings, **settings})
-
     return (
         plain,
-        other("mean kernel", kernel="mean"),
-        other("ties to the first action", ties="first"),
-        other("duplicates stored", duplicates=True),
-        replace(other("episodes merged as one", merging="episode"), merging_only=True),
+        other(plain, "mean kernel", kernel="mean"),
+        other(plain, "ties to the first action", ties="first"),
+        other(plain, "duplicates stored", duplicates=True),
+        other(plain, "episodes merged as one", merging="episode", suits=can_merge_episodes),
+        other(plain, "random steps count as use", always_read=True, suits=is_told_of_reads),
         replace(plain, variant="evaluation every 250 steps", evaluation_interval_steps=250),
         replace(plain, variant="evaluation every 1,000 steps", evaluation_interval_steps=1_000),
         replace(plain, variant="evaluation with ε = 0.05", evaluation_epsilon=0.05),
+    )
+
+
+def choices_of_nec(env: str, family: EnvFamily, sizes: Sequence[int]) -> tuple[Grid, ...]:
+    """Likewise, for what only NEC has to choose."""
+    plain = grid("nec", env, family, 20_000, range(5), FIVE, sizes)
+    return (
+        plain,
+        other(plain, "the older key stays", match_key="older"),
+        other(plain, "clusters found by raw states", clusters_by="observations", suits=can_merge_episodes),
     )
 
 
@@ -34,9 +56,10 @@ STUDY = Study(
     "open",
     "What the paper leaves open, and what it changes",
     (
-        *choices("CartPole-v1", "classic", (50, 500), steps=15_000),
-        *choices("Acrobot-v1", "classic", (150,), steps=20_000),
-        *choices("engram/OpenRoom-v0", "rooms", (25, 50), steps=20_000),
+        *choices_of_mfec("CartPole-v1", "classic", (50, 500), steps=15_000),
+        *choices_of_nec("CartPole-v1", "classic", (50, 500)),
+        *choices_of_mfec("Acrobot-v1", "classic", (150,), steps=20_000),
+        *choices_of_mfec("engram/OpenRoom-v0", "rooms", (25, 50), steps=20_000),
     ),
     merge_references(cartpole.REFERENCES, acrobot.REFERENCES),
     report="engram.paper.open.analysis:OpenReport",

@@ -1,6 +1,7 @@
 """The report of the 2-D stream: which points the strategies keep, how far they are from the data, what it costs."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,11 +20,11 @@ from engram.lab.pages.style import COLOURS
 from engram.lab.statistics import mean_interval
 from engram.paper.claims import CLAIMS
 from engram.paper.stream.claims import COSTS, DISTANCES, LENGTHS, TABLES
-from engram.paper.stream.density import CAPTION, NAMES, ORDER, densities, evolution, read_snapshots
+from engram.paper.stream.density import CAPTION, NAMES, ONLINE, ORDER, Snapshot, densities, evolution, read_snapshots
 from engram.pictures.canvas import STYLE, Figure, mpl
 from engram.typing import Array
 
-FILES = ("study.json", "meta.json", "distances.csv", "lengths.csv", "points.csv", "costs.csv")
+FILES = ("study.json", "meta.json", "distances.csv", "lengths.csv", "times.csv", "points.csv", "costs.csv")
 
 
 @dataclass(frozen=True)
@@ -55,14 +56,15 @@ class StreamReport:
         """The page from top to bottom."""
         distances, lengths, costs = (self.evidence.tables[name] for name in (DISTANCES, LENGTHS, COSTS))
         study = json.loads((self.folder / "study.json").read_text())
-        snapshots = read_snapshots(self.folder)
+        by_length = _by_length(read_snapshots(self.folder))
         seeds, stream = len(study["seeds"]), study["parameters"]
         capacity, points = stream["capacity"], stream["points"]
+        names = [NAMES[method] for method in ONLINE if method in distances["method"].to_list()]
         mine = tuple(claim for claim in CLAIMS.claims if "stream" in claim.studies)
         return [
             page.Text(
                 f"{points:,} points in the plane: the first half on a grid in random order, the second from a skew "
-                f"normal distribution; {capacity} are kept. LRU, kM and DkM see them one by one, k-means all at once. "
+                f"normal distribution; {capacity} are kept. {_listed(names)} see them one by one, k-means all at once. "
                 "The paper (its appendix) gives neither the number of points nor that of clusters; both were chosen "
                 "here for a clear picture, after other lengths had been seen, so those are shown too."
             ),
@@ -70,19 +72,22 @@ class StreamReport:
             page.Section(
                 "What each method keeps",
                 [
-                    self._drawing(densities(snapshots), "densities", f"After the whole stream; one seed. {CAPTION}"),
-                    self._drawing(evolution(snapshots), "evolution", f"DkM as it sees more of the stream. {CAPTION}"),
+                    self._drawing(
+                        densities(by_length[points]), "densities", f"After the whole stream; one seed. {CAPTION}"
+                    ),
                     _distances(distances, f"Energy distance, mean ± standard deviation over {seeds} seeds"),
                 ],
             ),
             page.Section(
                 "The length of the stream decides",
                 [
+                    self._evolution(by_length[max(by_length)], capacity),
                     page.Text(
                         "A write to a full table adds 1 to one count and takes 1/N from each of N, so DkM's counts "
                         "stay around 1, and an entry that is never the nearest is gone after some N writes. Soon after "
                         "the distribution has changed DkM holds some of both; when the second half is several times as "
-                        "long as the memory, it holds what LRU holds."
+                        "long as the memory, it holds what LRU holds. Where every n falls by a share of itself "
+                        "(Fading), an entry that is never the nearest lasts the longer, the more it has taken in."
                     ),
                     self._drawing(
                         lengths_figure(lengths, capacity),
@@ -99,6 +104,16 @@ class StreamReport:
     def _drawing(self, figure: Figure, name: str, caption: str) -> page.Drawing:
         return write_figure(figure, self.out, name, caption)
 
+    def _evolution(self, snapshots: list[Snapshot], capacity: int) -> page.Drawing:
+        """What is kept of one stream over time."""
+        length = snapshots[0].length
+        return self._drawing(
+            evolution(snapshots),
+            "evolution",
+            f"What is kept over time of a stream of {length:,} points, {length / capacity:g} times as many as are "
+            f"kept: after half of it, where its distribution changes, and later. One seed. {CAPTION}",
+        )
+
     def _made(self, study: dict[str, object]) -> page.Facts:
         meta = json.loads((self.folder / "meta.json").read_text())
         facts = {name: [str(value)] for name, value in meta.items() if name != "versions"}
@@ -113,7 +128,7 @@ def lengths_figure(lengths: pl.DataFrame, capacity: int) -> Figure:
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.4, 3.6), layout="constrained")
         axes = figure.subplots()
-        for method in ORDER[1:]:
+        for method in [each for each in ORDER[1:] if each in final["method"].to_list()]:
             part = final.filter(pl.col("method") == method)
             groups = [
                 (int(points) / capacity, group["to_all"].to_numpy())
@@ -134,7 +149,7 @@ def lengths_figure(lengths: pl.DataFrame, capacity: int) -> Figure:
         axes.set_ylim(bottom=0)
         axes.set_xlabel("Length of the stream")
         axes.set_ylabel("Energy distance to all points")
-        figure.legend(loc="outside upper center", ncols=4, frameon=False)
+        figure.legend(loc="outside upper center", ncols=5, frameon=False)
     return figure
 
 
@@ -155,18 +170,32 @@ def _distances(distances: pl.DataFrame, caption: str) -> page.Table:
 
 def _costs(costs: pl.DataFrame) -> page.Table:
     rows = []
-    for (capacity,), part in costs.group_by("capacity", maintain_order=True):
+    kinds = ["dimensions", "capacity", "neighbours"]
+    for (dimensions, capacity, neighbours), part in costs.group_by(kinds, maintain_order=True):
         extra = mean_interval(((part["dkm_us"] - part["kmeans_us"]) / part["lookup_us"]).to_numpy())
         medians = [f"{float(np.median(part[name].to_numpy())):.2f} µs" for name in ("lookup_us", "kmeans_us", "dkm_us")]
-        rows.append([f"{capacity:,}", *medians, f"{extra:.2f}"])
+        rows.append([str(dimensions), f"{capacity:,}", str(neighbours), *medians, f"{extra:.3f}"])
     return page.Table(
-        ["entries", "lookup", "write, kM", "write, DkM", "(DkM − kM) / lookup"],
+        ["numbers of a key", "entries", "neighbours", "lookup", "write, kM", "write, DkM", "(DkM − kM) / lookup"],
         rows,
-        "Time per point in two dimensions, one core",
-        note="Median over repetitions, in turns; the last column: mean with its 95 % interval. A write contains a "
-        "lookup of the nearest entry. With two dimensions the lookup is as cheap as it gets; larger keys make the "
-        "share smaller.",
+        f"Time per point, one core, {costs['round'].n_unique()} rounds",
+        note="Medians over rounds, in each of which all three were timed in turns; the last column: mean over rounds "
+        "with its 95 % interval. A lookup finds the neighbours in one table; a write contains a search for the nearest "
+        "entry.",
     )
+
+
+def _by_length(snapshots: Sequence[Snapshot]) -> dict[int, list[Snapshot]]:
+    """The snapshots of each stream, by its number of points."""
+    found: dict[int, list[Snapshot]] = {}
+    for snapshot in snapshots:
+        found.setdefault(snapshot.length, []).append(snapshot)
+    return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _mean_and_std(values: Array) -> str:

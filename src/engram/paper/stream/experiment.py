@@ -1,7 +1,8 @@
 """The paper's appendix: which points of a stream do the strategies keep?
 
 First come the points of a grid, in random order, then as many from a skew normal distribution: random exploration,
-then convergence. LRU, kM and DkM see them one by one; k-means, the reference, sees all at once and in no order.
+then convergence. LRU, kM and DkM see them one by one, and so does `fading`, which is ours; k-means, the reference, sees
+all at once and in no order.
 How far what is kept is from the data is the energy distance between the two sets of points,
 
     E = 2 E|X − Y| − E|X − X'| − E|Y − Y'|,
@@ -12,13 +13,14 @@ entry counts as one point, whatever its n, as the paper plots centres without we
 
 The paper gives no sizes, and one decides what DkM does: the length of the stream in capacities N. A write to a full
 table adds 1 to one count and takes 1/N from each of N, so counts stay around 1, and an entry that is never the
-nearest is gone after some N writes. Therefore streams of other lengths are measured too.
+nearest is gone after some N writes. Therefore streams of other lengths are measured too, and a long one is looked at
+over time: so long that `fading` forgets too, whose entries last some thirty times as long.
 """
 
 import json
 import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
@@ -29,8 +31,8 @@ import numpy as np
 from engram import checks
 from engram.errors import InvalidInputError, MissingExtraError, RunFolderError
 from engram.files.disk import write_atomically
-from engram.hashing import states_of
 from engram.memory.memory import EpisodicMemory
+from engram.paper.stream.costs import Cost, Timing, measure_costs
 from engram.typing import Array, Doubles, Floats
 
 try:
@@ -41,8 +43,10 @@ except ModuleNotFoundError as error:
     raise MissingExtraError('the study "stream" needs scikit-learn: pip install "engram-rl[report]"') from error
 
 BATCH = "batch"  # k-means on the whole data, as opposed to the strategy "kmeans", which is online
-METHODS = ("lru", "kmeans", "dkm", BATCH)
-FRACTIONS = (0.25, 0.5, 0.75)  # of the stream, after which DkM is measured besides its end
+ONLINE = ("lru", "kmeans", "dkm", "fading")  # strategies, which see one point after the other
+METHODS = (*ONLINE, BATCH)
+FRACTIONS = (0.25, 0.5, 0.75)  # of the stream, after which these are measured besides its end
+LATER = (0, 1, 10)  # capacities after the change of the watched stream at which it is shown, besides its end
 SEEDS = range(20)
 SHOWN = 2_000  # points of the stream that are written down, at most
 BLOCK = 500  # rows of distances held at a time
@@ -73,9 +77,8 @@ class Stream:
     correlation: float = -0.5  # off the diagonal of Ω̄
     shape: tuple[float, float] = (6.0, -3.0)  # α; 0 would be the normal distribution
     lengths: tuple[int, ...] = (2, 3, 4, 6, 8, 12, 20)  # of the other streams, in capacities
-    cost_capacities: tuple[int, ...] = (1_000, 10_000)  # N at which times are taken
-    cost_writes: int = 30_000  # to the full table, for each of them
-    repetitions: int = 11  # of every time taken
+    watched: int = 80  # length of the stream that is shown over time, in capacities
+    timing: Timing = field(default_factory=Timing)  # of what it costs
 
     def __post_init__(self) -> None:
         if checks.at_least("points", self.points, 2) % 2:
@@ -83,6 +86,7 @@ class Stream:
         if not 1 <= self.capacity <= self.points:
             raise InvalidInputError(f"capacity must be from 1 to points = {self.points}, got {self.capacity}")
         checks.within("correlation", self.correlation, -0.999, 0.999)
+        checks.at_least("watched", self.watched, 2 * max(LATER) + 2)
 
     def make(self, seed: int) -> Data:
         """The stream of a seed."""
@@ -118,16 +122,6 @@ class Distance(NamedTuple):
     to_all: float
 
 
-class Cost(NamedTuple):
-    """Microseconds per point: of looking up the nearest entry alone, and of whole writes to a full table."""
-
-    capacity: int
-    repetition: int
-    lookup_us: float
-    kmeans_us: float
-    dkm_us: float
-
-
 def mean_distance(x: Array, y: Array) -> float:
     """E|X − Y| over all pairs of [n, d] and [m, d]."""
     total = sum(float(cdist(x[i : i + BLOCK], y).sum()) for i in range(0, len(x), BLOCK))
@@ -150,21 +144,30 @@ def stored(method: str, points: Floats, *, capacity: int, seed: int = 0) -> Floa
     return np.asarray(memory.entries(0)["keys"])
 
 
-def snapshots(stream: Stream, seed: int, fractions: Sequence[float]) -> Iterator[tuple[str, float, Floats]]:
-    """What DkM keeps after fractions of the stream, and then every method after all of it."""
+def snapshots(
+    stream: Stream, seed: int, fractions: Sequence[float], methods: Sequence[str] = METHODS
+) -> Iterator[tuple[str, float, Floats]]:
+    """What each strategy keeps after fractions of the stream, and then every method after all of it."""
     points = stream.make(seed).all
-    for method, fraction in [*(("dkm", part) for part in fractions), *((method, 1.0) for method in METHODS)]:
+    times = [(method, part) for method in methods if method in ONLINE for part in fractions]
+    for method, fraction in [*times, *((method, 1.0) for method in methods)]:
         seen = points[: round(fraction * len(points))]
         yield method, fraction, stored(method, seen, capacity=stream.capacity, seed=seed)
 
 
-def measure(stream: Stream, seeds: Sequence[int], *, fractions: Sequence[float] = FRACTIONS) -> list[Distance]:
-    """Distances of all methods after the whole stream, and of DkM after fractions of it."""
+def measure(
+    stream: Stream,
+    seeds: Sequence[int],
+    *,
+    fractions: Sequence[float] = FRACTIONS,
+    methods: Sequence[str] = METHODS,
+) -> list[Distance]:
+    """Distances of methods after the whole stream, and of the strategies among them after fractions of it."""
     rows = []
     for seed in seeds:
         data = stream.make(seed)
         targets = [(points, mean_distance(points, points)) for points in (*data, data.all)]
-        for method, fraction, kept in snapshots(stream, seed, fractions):
+        for method, fraction, kept in snapshots(stream, seed, fractions, methods):
             distances = (energy_distance(kept, points, within_y=within) for points, within in targets)
             rows.append(Distance(stream.points, seed, method, fraction, *distances))
     return rows
@@ -176,37 +179,20 @@ def measure_lengths(stream: Stream, seeds: Sequence[int]) -> list[Distance]:
     return [row for points in sizes for row in measure(replace(stream, points=points), seeds, fractions=())]
 
 
-def cost(stream: Stream, seed: int) -> list[Cost]:
-    """Times on one stream at every capacity: lookup, kM, DkM, and again; one round before them is not counted.
-
-    What DkM needs on top of kM is O(N) in the paper, which lowers every count, and O(log N) here (see `dkm.py`).
-    """
-    rows = []
-    for capacity in stream.cost_capacities:
-        points = replace(stream, points=capacity + stream.cost_writes, capacity=capacity).make(seed).all
-        filling, rest = points[:capacity], points[capacity:]
-        for repetition in range(-1, stream.repetitions):
-            row = Cost(capacity, repetition, *(_time(job, filling, rest) for job in ("lookup", "kmeans", "dkm")))
-            rows += [row] * (repetition >= 0)
-    return rows
+def watched(stream: Stream) -> tuple[Stream, list[float]]:
+    """The stream that is shown over time, which is a long one, and the fractions of it after which it is."""
+    half = stream.watched * stream.capacity // 2
+    return replace(stream, points=2 * half), [(half + later * stream.capacity) / (2 * half) for later in LATER]
 
 
-def _time(job: str, filling: Floats, rest: Floats) -> float:
-    """Microseconds per point of the rest, at a memory that the filling has filled."""
-    strategy = "kmeans" if job == "lookup" else job
-    memory = EpisodicMemory(actions=1, key_size=2, capacity=len(filling), strategy=strategy, neighbours=1)
-    memory.write(0, filling, np.zeros(len(filling), np.float32))
-    values, states = np.zeros(len(rest), np.float32), states_of(rest)
-    start = perf_counter()
-    if job == "lookup":
-        memory.read(rest)
-    else:
-        memory.write(0, rest, values, states=states)
-    return (perf_counter() - start) / len(rest) * 1e6
+def measure_times(stream: Stream, seed: int) -> list[Distance]:
+    """Distances of the strategies over time."""
+    long, fractions = watched(stream)
+    return measure(long, [seed], fractions=fractions, methods=ONLINE)
 
 
 def run_stream(out: Path, *, stream: Stream | None = None, seeds: Sequence[int] = SEEDS) -> None:
-    """Write what is missing of study.json, distances.csv, lengths.csv, points.csv, costs.csv and meta.json.
+    """Write what is missing of study.json, distances, lengths, times, points and costs (CSV), and meta.json.
 
     With other seeds than before everything but the times is made anew; other parameters need another folder.
     """
@@ -216,8 +202,9 @@ def run_stream(out: Path, *, stream: Stream | None = None, seeds: Sequence[int] 
     tables: dict[str, Callable[[], bytes]] = {
         "distances.csv": lambda: _csv(Distance._fields, measure(stream, seeds)),
         "lengths.csv": lambda: _csv(Distance._fields, measure_lengths(stream, seeds)),
-        "points.csv": lambda: _csv(("method", "fraction", "x", "y"), _points(stream, seeds[0])),
-        "costs.csv": lambda: _csv(Cost._fields, cost(stream, seeds[0])),
+        "times.csv": lambda: _csv(Distance._fields, measure_times(stream, seeds[0])),
+        "points.csv": lambda: _csv(("points", "method", "fraction", "x", "y"), _points(stream, seeds[0])),
+        "costs.csv": lambda: _csv(Cost._fields, measure_costs(stream.timing, seeds[0])),
     }
     _claim(out, {"study": "stream", "parameters": asdict(stream), "seeds": [int(seed) for seed in seeds]})
     missing = [name for name in tables if not (out / name).exists()]
@@ -236,16 +223,21 @@ def _claim(out: Path, study: dict[str, Any]) -> None:
             return
         if before | {"seeds": None} != now | {"seeds": None}:
             raise RunFolderError(f"{out} holds a study with other parameters; use another folder")
-        for name in ("distances.csv", "lengths.csv", "points.csv"):
+        for name in ("distances.csv", "lengths.csv", "times.csv", "points.csv"):
             (out / name).unlink(missing_ok=True)
     write_atomically(path, _json(study))
 
 
-def _points(stream: Stream, seed: int) -> Iterator[tuple[str, float, float, float]]:
-    points = stream.make(seed).all
-    shown = points[np.linspace(0, len(points) - 1, min(len(points), SHOWN)).astype(int)]
-    for method, fraction, kept in [("data", 1.0, shown), *snapshots(stream, seed, FRACTIONS)]:
-        yield from ((method, fraction, float(x), float(y)) for x, y in kept)
+def _points(stream: Stream, seed: int) -> Iterator[tuple[int, str, float, float, float]]:
+    """What is drawn: the stream itself, what each method keeps of it, and what is kept of a long one over time."""
+    data = stream.make(seed).all
+    shown = data[np.linspace(0, len(data) - 1, min(len(data), SHOWN)).astype(int)]
+    long, fractions = watched(stream)
+    drawn = [(stream.points, "data", 1.0, shown)]
+    drawn += [(stream.points, *kept) for kept in snapshots(stream, seed, ())]
+    drawn += [(long.points, *kept) for kept in snapshots(long, seed, fractions, ONLINE)]
+    for points, method, fraction, some in drawn:
+        yield from ((points, method, fraction, float(x), float(y)) for x, y in some)
 
 
 def _json(content: dict[str, Any]) -> bytes:
