@@ -1,36 +1,54 @@
 """How many times DkM's memory LRU needs for the same score."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from engram.lab.evidence import Evidence
-from engram.lab.statistics import Interval, stratified_bootstrap
+from engram.lab.statistics import Interval, interval_of_means
 from engram.typing import Array
 
 
-def memory_ratio(evidence: Evidence, env: str, agent: str, level: float) -> Interval | None:
-    """How many times the memory LRU needs for DkM's score: the median over DkM's sizes, by bootstrap over seeds.
+@dataclass(frozen=True)
+class Runs:
+    """The scores of LRU at all sizes, and of DkM at those up to a tenth of the largest, one per seed."""
 
-    LRU's mean score is interpolated over the logarithm of the size, never falling; a score that LRU reaches at no
-    size counts as its largest, so that the ratio is at least what is said.
-    """
+    lru: Mapping[int, Array]
+    dkm: Mapping[int, Array]
+
+    @property
+    def fewest(self) -> int:
+        """The smallest number of runs of a cell."""
+        return min(len(scores) for scores in (*self.lru.values(), *self.dkm.values()))
+
+
+def runs_of(evidence: Evidence, env: str, agent: str) -> Runs | None:
+    """The runs at sizes where tables filled; None if some are missing, or no sizes are ten times apart."""
     sizes = evidence.sizes(env, agent)
     lru = {size: evidence.scores(env, agent, "lru", size) for size in sizes}
     dkm = {size: evidence.scores(env, agent, "dkm", size) for size in sizes if size * 10 <= max(sizes, default=0)}
     if not dkm or any(scores is None for scores in (*lru.values(), *dkm.values())):
         return None
-    logs, wanted = np.log(sizes), np.log(list(dkm))
+    there = [{size: scores for size, scores in each.items() if scores is not None} for each in (lru, dkm)]
+    return Runs(*there)
 
-    def ratio(theirs: Sequence[Array], ours: Sequence[Array]) -> Array:
-        reached = np.maximum.accumulate(np.stack([each.mean(axis=-1) for each in theirs], -1), axis=-1)  # [R, sizes]
-        target = np.stack([each.mean(axis=-1) for each in ours], -1)  # [R, sizes of DkM]
+
+def memory_ratio(runs: Runs, level: float = 0.95) -> Interval:
+    """How many times the memory LRU needs for DkM's score: the median over DkM's sizes.
+
+    LRU's mean score is interpolated over the logarithm of the size, never falling; a score that LRU reaches at no
+    size counts as its largest, so that the ratio is at least what is said.
+    """
+    logs, wanted = np.log(list(runs.lru)), np.log(list(runs.dkm))
+
+    def ratio(means: Array) -> Array:
+        reached = np.maximum.accumulate(means[..., : len(logs)], axis=-1)  # [..., sizes]
+        target = means[..., len(logs) :]  # [..., sizes of DkM]
         ratios: Array = np.exp(np.median(first_reached(target, reached, logs) - wanted, axis=-1))
         return ratios
 
-    return stratified_bootstrap(
-        ratio, [np.asarray(s) for s in lru.values()], [np.asarray(s) for s in dkm.values()], level=level
-    )
+    return interval_of_means(ratio, [*runs.lru.values(), *runs.dkm.values()], level=level)
 
 
 def first_reached(targets: Array, curves: Array, x: Array) -> Array:

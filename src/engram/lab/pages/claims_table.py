@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 from engram.lab.evidence import Evidence
 from engram.lab.pages import page
-from engram.lab.verdicts import FAILS, HOLDS, OPEN, ClaimList
+from engram.lab.verdicts import BEYOND, FAILS, FEW, HOLDS, OPEN, ClaimList
 
-MARKS = {HOLDS: "✓", FAILS: "✗", OPEN: "?"}  # readable without colours
+MARKS = {HOLDS: "✓", FAILS: "✗", OPEN: "?", BEYOND: "∅", FEW: "…"}  # readable without colours
 
 
 class Tables(NamedTuple):

@@ -1,0 +1,55 @@
+"""How often each claim's rule is right, as simulated by `tools/rule_power.py`, and which rules that was."""
+
+import ast
+import json
+from hashlib import sha256
+from pathlib import Path
+
+import engram
+from engram.lab.verdicts import Chance
+
+FILE = Path(__file__).with_name("rule_power.json")
+SOURCE = Path(engram.__file__).parent
+PARTS = (  # of the source, that the rules consist of
+    *("lab/statistics.py", "lab/verdicts.py", "lab/comparisons.py"),
+    *("paper/across_studies.py", "paper/memory_ratio.py"),
+)
+
+
+def read_power() -> dict[int, tuple[Chance, ...]]:
+    """By claim, how often its rule came to each word in each world; empty before the first simulation."""
+    if not FILE.exists():
+        return {}
+    found: dict[int, list[Chance]] = {}
+    for row in json.loads(FILE.read_text())["chances"]:
+        number = row.pop("claim")
+        found.setdefault(number, []).append(Chance(**row))
+    return {number: tuple(chances) for number, chances in found.items()}
+
+
+def rules_digest() -> str:
+    """A digest of the code of all rules: what they compute, not how they are explained.
+
+    Docstrings, comments, imports and the texts of claims are left out.
+    """
+    paths = [*(SOURCE / part for part in PARTS), *sorted((SOURCE / "paper").glob("*/claims.py"))]
+    return sha256("\n".join(_code(path.read_text()) for path in paths).encode()).hexdigest()[:16]
+
+
+def _code(source: str) -> str:
+    tree = ast.parse(source)
+    tree.body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom) and not _claims(node)]
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [each for each in body if not _is_text(each)]  # type: ignore[attr-defined]
+    return ast.dump(tree)
+
+
+def _claims(node: ast.stmt) -> bool:
+    """Whether it is the list of claims, in which all but the numbers is text."""
+    return isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "CLAIMS" for t in node.targets)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
