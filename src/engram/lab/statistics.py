@@ -116,9 +116,8 @@ def rise_terms(samples: Sequence[npt.ArrayLike]) -> list[Term]:
     pairs = len(given) * (len(given) - 1) / 2
     terms = []
     for place, own in enumerate(given):
-        shares = [_beats(own, other) for other in given[:place]] + [
-            1 - _beats(own, each) for each in given[place + 1 :]
-        ]
+        shares = [_beats(own, earlier) for earlier in given[:place]]
+        shares += [1 - _beats(own, later) for later in given[place + 1 :]]
         placements = np.sum(shares, axis=0) / pairs  # [scores]
         # each pair is in the placements of both of its samples, hence half the mean
         terms.append(Term(float(placements.mean()) / 2, _variance(placements) / len(own), _freedom(len(own))))

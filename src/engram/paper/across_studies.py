@@ -1,6 +1,7 @@
 """The claims that need several studies."""
 
 from collections.abc import Sequence
+from functools import partial
 from math import inf
 
 from engram.agents import label_of
@@ -55,7 +56,7 @@ def improves_with_size(evidence: Evidence) -> Findings:
 def _share(
     quantity: Quantity, terms: Sequence[Term], seeds: dict[str, int], *, aim: tuple[float, float], among: int
 ) -> Statement:
-    return Statement.measured(quantity, lambda level: total(terms, level=level), seeds, aim=aim, among=among)
+    return Statement.measured(quantity, partial(total, terms), seeds, aim=aim, among=among)
 
 
 def needs_less_memory(evidence: Evidence) -> Findings:
@@ -71,7 +72,7 @@ def needs_less_memory(evidence: Evidence) -> Findings:
                 [
                     Statement.measured(
                         Quantity("LRU needs", "times the memory of DkM", where=f"{short_name(env)}, {label_of(agent)}"),
-                        lambda level, runs=runs: memory_ratio(runs, level),
+                        partial(memory_ratio, runs),
                         {agent: runs.fewest},
                         aim=(TIMES, inf),
                         among=2,

@@ -34,7 +34,7 @@ def runs_of(evidence: Evidence, env: str, agent: str) -> Runs | None:
     return Runs(*there)
 
 
-def memory_ratio(runs: Runs, level: float = 0.95) -> Interval:
+def memory_ratio(runs: Runs, *, level: float = 0.95) -> Interval:
     """How many times the memory LRU needs for DkM's score: the median over DkM's sizes.
 
     LRU's mean score is interpolated over the logarithm of the size, never falling; a score that LRU reaches at no

@@ -1,5 +1,7 @@
 """The claims about Acrobot."""
 
+from functools import partial
+
 from engram.lab.comparisons import Cells, Group, above, best
 from engram.lab.evidence import Evidence
 from engram.lab.quantity import Quantity
@@ -39,7 +41,7 @@ def low_variance(evidence: Evidence) -> Findings:
             "more than those of LRU and kM",
             f"Acrobot, NEC, mean over {len(moving)} sizes",
         ),
-        lambda level: total(terms, level=level),
+        partial(total, terms),
         fewest(cell.seeds for cell in moving),
         among=2,
     )

@@ -1,6 +1,7 @@
 """The claims about the Atari games."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from engram.agents import label_of
 from engram.lab.comparisons import Group, best
@@ -94,7 +95,7 @@ def _in_ranges(subject: str, other: str, terms: Sequence[Term], seeds: Sequence[
             unit="of a game's range",
             percent=True,
         ),
-        lambda level: total(terms, level=level),
+        partial(total, terms),
         fewest(seeds),
         among=len(AGENTS),
     )

@@ -1,5 +1,6 @@
 """The claims about CartPole."""
 
+from functools import partial
 from math import inf
 
 import numpy as np
@@ -41,7 +42,7 @@ def _against_high(strategy: str, scores: Array, *, among: int) -> Statement:
     own = strategy == "dkm"
     return Statement.measured(
         Quantity(f"{strategy_label(strategy)} scores", "above 200", "below 200", "CartPole, NEC, 50"),
-        lambda level: mean_interval(scores - HIGH, level=level),
+        partial(mean_interval, scores - HIGH),
         {"nec": len(scores)},
         aim=(0.0, inf) if own else (-inf, 0.0),
         among=among,
@@ -82,9 +83,7 @@ def convergence(evidence: Evidence) -> Findings:
                     f"CartPole, mean over {len(curves)} cells",
                     percent=True,
                 ),
-                lambda level, changes=changes, unit=unit: total(
-                    (each.times(1 / unit) for each in changes), level=level
-                ),
+                partial(total, [each.times(1 / unit) for each in changes]),
                 fewest({agent: len(seeds)} for seeds in curves.values()),
                 aim=aim,
                 among=len(AGENTS),

@@ -1,5 +1,6 @@
 """The claim about FourRoom."""
 
+from functools import partial
 from math import inf
 
 from engram.agents import label_of
@@ -40,7 +41,7 @@ def _solves(strategy: str, cell: Scored, *, among: int, tries: int = 1) -> State
     name = f"{strategy_label(strategy)} at {SIZE} with {label_of(cell.place[1])}"
     return Statement.measured(
         Quantity(f"{name} reaches", "of its goals", where="FourRoom", percent=True),
-        lambda level: mean_interval(scores, level=level),
+        partial(mean_interval, scores),
         cell.seeds,
         aim=(SOLVED, inf) if own else (-inf, SOLVED),
         among=among,
@@ -55,9 +56,9 @@ CLAIMS = (
         "FourRoom: only LRU solves it perfectly, above 150.",
         "“However, in FourRoom only LRU was capable of perfectly solving the environment using high memory sizes, "
         "bigger than 150 per action.” (Section 4)",
-        f"At 200: with LRU more than {SOLVED:.0%} of the evaluations reach the goal, for at least one agent, and LRU is "
-        "above each other strategy in the mean over agents. Another strategy that reaches it as often speaks against "
-        "it. Undecided if no table ever filled there.",
+        f"At 200: with LRU more than {SOLVED:.0%} of the evaluations reach the goal, for at least one agent, and LRU "
+        "is above each other strategy in the mean over agents. Another strategy that reaches it as often speaks "
+        "against it. Undecided if no table ever filled there.",
         ("fourroom",),
         only_lru_solves,
         least_seeds=5,

@@ -1,5 +1,8 @@
 """The claims about OpenRoom."""
 
+from functools import partial
+from math import inf
+
 from engram.agents import label_of
 from engram.lab.comparisons import Cells, Group, above, best
 from engram.lab.evidence import Evidence
@@ -45,12 +48,11 @@ def does_well_from(evidence: Evidence) -> Findings:
 
 
 def _does_well(where: str, scores: Array, agent: str, *, well: bool) -> Statement:
-    more, fewer = "more than half of its goals", "fewer than half of its goals"
-    sign = 1 if well else -1
     return Statement.measured(
-        Quantity(f"{where} reaches", *((more, fewer) if well else (fewer, more)), "OpenRoom", percent=True),
-        lambda level: mean_interval(sign * (scores - WELL), level=level),
+        Quantity(f"{where} reaches", "of its goals", where="OpenRoom", percent=True),
+        partial(mean_interval, scores),
         {agent: len(scores)},
+        aim=(WELL, inf) if well else (-inf, WELL),
         among=len(AGENTS) * sum(map(len, DOES_WELL.values())),
     )
 

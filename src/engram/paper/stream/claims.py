@@ -1,6 +1,7 @@
 """The claims about the 2-D stream, and about the cost of DkM."""
 
 from dataclasses import replace
+from functools import partial
 from math import inf
 
 from engram.lab.dataframes import pl
@@ -47,7 +48,7 @@ def _nearer(method: str, what: str, gaps: Array, among: int) -> Statement:
     first, _, other = what.partition(" than ")
     return Statement.measured(
         Quantity(f"{method} is", f"nearer to {what}", f"further from {first} than {other}"),
-        lambda level: mean_interval(gaps, level=level),
+        partial(mean_interval, gaps),
         {"stream": len(gaps)},
         among=among,
     )
@@ -83,7 +84,7 @@ def negligible_cost(evidence: Evidence) -> Findings:
                     unit="of a lookup",
                     percent=True,
                 ),
-                lambda level, extra=extra: mean_interval(extra, level=level),
+                partial(mean_interval, extra),
                 {"stream": len(extra)},
                 aim=(-inf, NEGLIGIBLE),
                 among=len(groups),
