@@ -13,6 +13,7 @@ from engram.typing import Array
 
 Place = tuple[str, str, int]  # environment, agent, entries per action
 NO_UNITS: Mapping[str, float] = {}
+UNFILLED = "no table ever filled"
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,18 @@ class Group:
     def sizes(cls, env: str, agent: str, sizes: Sequence[int]) -> "Group":
         """One agent in one environment, at several sizes."""
         return cls(place_label(env, agent), [(env, agent, size) for size in sizes])
+
+
+def filled_group(evidence: Evidence, env: str, agent: str) -> Group:
+    """The sizes at which tables filled, or may have in runs that are missing."""
+    return Group.sizes(env, agent, evidence.sizes(env, agent))
+
+
+def nothing_filled(evidence: Evidence, env: str, agent: str) -> Findings:
+    """What is found where no table filled: nothing to compare if there are runs, and otherwise no runs."""
+    if any(cell[:2] == (env, agent) for cell in evidence.steps):
+        return Findings(left_out=[f"{place_label(env, agent)}, as {UNFILLED}"])
+    return Findings(lacking=[f"{place_label(env, agent)}: no runs"])
 
 
 @dataclass(frozen=True)
@@ -67,7 +80,7 @@ class Cells:
                 absent = ", ".join(strategy_label(name) for name in found if name not in cell.scores)
                 lacking.append(f"{cell.name}: no runs of {absent}")
             elif not evidence.filled(*place):
-                left_out.append(cell.name)
+                left_out.append(f"{cell.name}, as {UNFILLED}")
             else:
                 there.append(cell)
         return cls(group.name, there, lacking, left_out)

@@ -3,10 +3,10 @@
 Most numbers here are sums of independent terms, each with an estimate and its variance, and get the interval of
 Student, Welch and Satterthwaite; interquartile means get Yuen's, the probability of improvement Newcombe's. Of normal
 scores the 95 % intervals hold the truth at least 94 times in 100; of other scores they are approximate, and
-`results/power/README.md` says by how much. Below three runs of a kind there is no interval: its bounds are infinite.
+`results/power/coverage.md` says by how much. Below three runs of a kind there is no interval: its bounds are infinite.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import inf, isfinite, sqrt
 from typing import NamedTuple, overload
 
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engram.errors import InvalidInputError, MissingExtraError
-from engram.typing import Array, Doubles
+from engram.typing import Doubles
 
 try:
     from scipy import optimize, special, stats
@@ -100,8 +100,11 @@ def mean_term(values: npt.ArrayLike, name: str = "values") -> Term:
 def spread_term(values: npt.ArrayLike, name: str = "values") -> Term:
     """The mean distance of scores from their mean (Levene), enlarged as a standard deviation with ddof 1 is."""
     found = _numbers(values, name)
-    enlarged = sqrt(len(found) / max(len(found) - 1, 1))
-    return mean_term(enlarged * np.abs(found - found.mean()))
+    count = len(found)
+    distances = sqrt(count / max(count - 1, 1)) * np.abs(found - found.mean())
+    # as they add up to 0 with their signs, one of the distances is not free
+    variance = _variance(distances) / max(count - 1, 1)
+    return Term(float(distances.mean()), variance, count - 2 if count >= FEWEST else 0)
 
 
 def rise_terms(samples: Sequence[npt.ArrayLike]) -> list[Term]:
@@ -194,37 +197,6 @@ def interquartile_interval(strata: Strata, *, level: float = 0.95) -> Interval:
     return total(terms, level=level)
 
 
-def interval_of_means(
-    function: Callable[[Doubles], Array],
-    samples: Iterable[npt.ArrayLike],
-    *,
-    level: float = 0.95,
-    draws: int = 10_000,
-    seed: int = 0,
-) -> Interval:
-    """A function of the means of samples, with the interval of its values at means that the samples allow.
-
-    The function gets means [..., samples] and gives [...]. Means are drawn as Student's interval has them: the
-    sample's own, plus its standard error times a draw from the t distribution (a generalised confidence interval).
-    """
-    tail = (1 - _level(level)) / 2
-    if draws < 1:
-        raise InvalidInputError(f"draws must be at least 1, got {draws}")
-    terms = [mean_term(each, f"sample {number}") for number, each in enumerate(samples)]
-    if not terms:
-        raise InvalidInputError("samples must hold at least one sample, got none")
-    means, variances, freedoms = (np.array(column) for column in zip(*terms, strict=True))
-    estimate = float(function(means))
-    if (freedoms == 0).any():
-        return Interval(-inf, estimate, inf)
-    rng = np.random.default_rng(seed)
-    found = np.asarray(function(means + np.sqrt(variances) * rng.standard_t(freedoms, (draws, len(terms)))))
-    if found.shape != (draws,):
-        raise InvalidInputError(f"the function must reduce the last axis only, got {found.shape} for {draws=}")
-    low, high = np.quantile(found, (tail, 1 - tail))
-    return Interval(float(low), estimate, float(high))
-
-
 def probability_of_improvement(a_strata: Strata, b_strata: Strata) -> float:
     """How often a score of `a` beats one of `b` in the same stratum (ties count half), averaged over strata."""
     return float(np.mean([_beats(x, y).mean() for x, y in _paired(a_strata, b_strata)]))
@@ -294,7 +266,10 @@ def _paired(a_strata: Strata, b_strata: Strata) -> list[tuple[Doubles, Doubles]]
 
 def _variance(values: Doubles) -> float:
     """With ddof 1; that of equal values is zero, whatever rounding makes of it."""
-    return float(values.var(ddof=1)) if len(values) > 1 and np.ptp(values) > 0 else 0.0
+    if (values == values[0]).all():
+        return 0.0
+    deviations = values - values.mean()
+    return float(deviations @ deviations) / (len(values) - 1)
 
 
 def _freedom(count: int) -> int:

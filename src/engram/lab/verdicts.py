@@ -1,11 +1,11 @@
 """How a claim is decided: it is split into statements, each about a number that has an interval and an aim.
 
-A claim holds if every statement that it needs is supported: the number lies within its aim, with 95 % confidence on
-either side. As all of them must be, none needs a correction for their number (an intersection–union test). It does not
-hold if any statement is refuted: the number lies outside its aim, at a level at which all statements of the claim
-together are wrong once in twenty at most (Bonferroni). Between the two it is undecided, if the runs would have sufficed
-on the paper's own numbers, and otherwise it cannot be decided with so few of them. Where a statement has fewer runs
-than the rule's minimum, there is no verdict at all.
+A claim holds if every statement that it needs is supported: its 95 % interval lies within its aim. As all of them must
+be, none needs a correction for their number (an intersection–union test). It does not hold if any statement is refuted:
+an interval lies outside its aim, at a level at which those of all statements of the claim together hold with 95 %
+confidence (Bonferroni). Between the two it is undecided, if so many runs would have found a true claim to hold eight
+times in ten, and otherwise it cannot be decided with them. Where a statement has fewer runs than the rule's minimum,
+there is no verdict at all.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ from engram.lab.evidence import Evidence
 from engram.lab.quantity import Quantity
 from engram.lab.statistics import Interval
 
-ERROR = 0.05  # how often a statement may be supported by chance, and a claim refuted by chance
+ERROR = 0.05  # how often an interval, or all of a claim together, may miss the truth
 ENOUGH = 0.8  # how often a rule has to find a true claim to hold; with less, its runs are too few to decide it
 Word = Literal["holds", "does not hold", "undecided", "cannot be decided", "too few runs"]
 HOLDS: Word = "holds"
@@ -60,7 +60,7 @@ class Statement:
 
         `among` so many statements of the claim, each may refute it. In `tries` places it is tried, and one would do.
         """
-        inside, outside = interval(level=1 - 2 * ERROR / tries), interval(level=1 - 2 * ERROR / among)
+        inside, outside = interval(level=1 - ERROR / tries), interval(level=1 - ERROR / among)
         return cls(
             quantity,
             interval(level=0.95),
@@ -95,7 +95,7 @@ class Findings:
 
     statements: Sequence[Statement] = ()
     lacking: Sequence[str] = ()  # the cells and comparisons that have no runs
-    left_out: Sequence[str] = ()  # those that rest on tables that never filled
+    left_out: Sequence[str] = ()  # those that cannot tell strategies apart, and why: no table ever filled
 
     def __add__(self, other: "Findings") -> "Findings":
         return Findings(
@@ -158,7 +158,7 @@ class Claim:
         few = [each for each in found.statements if min(each.seeds.values(), default=0) < self.least_seeds]
         lacking = [*found.lacking, *(f"{each.text}: {in_words(each.seeds)}, {self.least_seeds} needed" for each in few)]
         verdict = judge([each for each in found.statements if each not in few], lacking, found.left_out)
-        if verdict.word == OPEN and self.too_few(verdict.seeds):
+        if verdict.word == OPEN and verdict.statements and self.too_few(verdict.seeds):
             could = f"{in_words(self.enough_seeds)} could" if self.enough_seeds else "nor can any number simulated"
             beyond = f"; {in_words(verdict.seeds)} cannot decide it, {could}"
             return replace(verdict, word=BEYOND, headline=verdict.headline + beyond, why=verdict.why + beyond)
@@ -190,7 +190,7 @@ def judge(statements: Sequence[Statement], lacking: Sequence[str] = (), left_out
     """The verdict on the statements that a claim consists of.
 
     Some may lack their evidence, because runs are missing; then the claim can be refuted, but not hold. Others are
-    left out, because they rest on tables that never filled.
+    left out, because in their cells no strategy had anything to do.
     """
     needed = [each for each in statements if each.needed]
     unsettled = [each for each in needed if not each.supported]
@@ -204,7 +204,7 @@ def judge(statements: Sequence[Statement], lacking: Sequence[str] = (), left_out
         word, why = OPEN, _listed(unsettled, "not settled")
     else:
         word, why = HOLDS, _listed(needed, "supported")
-    note = f" (not counted, as no table ever filled: {'; '.join(left_out)})" if left_out else ""
+    note = f" (not counted: {_shortened(left_out)})" if left_out else ""
     decisive = _decisive(word, statements)
     headline = f"Too few runs: {lacking[0]}" if word == FEW else _capital(decisive.said if decisive else why + note)
     seeds = fewest(each.seeds for each in statements)

@@ -1,35 +1,33 @@
 """The claims that need several studies."""
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from math import inf
 
-from engram.agents import label_of
-from engram.envs.names import short_name
-from engram.lab.comparisons import Cells, Group, above
+from engram.lab.comparisons import Cells, above, filled_group, nothing_filled
 from engram.lab.evidence import Evidence
 from engram.lab.labels import strategy_label
 from engram.lab.quantity import Quantity
-from engram.lab.statistics import Term, rise_terms, total
-from engram.lab.verdicts import Claim, Findings, Statement, fewest, one_of
+from engram.lab.statistics import Term, mean_term, rise_terms, total
+from engram.lab.verdicts import Claim, Findings, Statement, fewest, one_of, place_label
 from engram.paper.grids import AGENTS
-from engram.paper.memory_ratio import memory_ratio, runs_of
 
 CARTPOLE, ACROBOT = "CartPole-v1", "Acrobot-v1"
 ROOMS = ("engram/OpenRoom-v0", "engram/FourRoom-v0")
 CLASSIC = tuple((env, agent) for env in (CARTPOLE, ACROBOT) for agent in AGENTS)
 BETTER, POOR = ("lru", "kmeans", "dkm"), ("rew", "sur")
 CLUSTERING = ("kmeans", "dkm")
-TIMES = 10.0  # less memory
+TIMES = 10  # less memory
 
 
 def improves_with_size(evidence: Evidence) -> Findings:
     """Claim 5: LRU improves steadily with memory size, clustering less so."""
-    read = [Cells.read(evidence, _filled(evidence, env, agent), BETTER) for env, agent in CLASSIC]
-    lacking = [text for cells in read for text in cells.lacking]
-    lacking += [f"{cells.name}: fewer than three sizes" for cells in read if not cells.lacking and len(cells.there) < 3]
-    if lacking:
-        return Findings((), lacking)
+    read = [Cells.read(evidence, filled_group(evidence, env, agent), BETTER) for env, agent in CLASSIC]
+    if lacking := [text for cells in read for text in cells.lacking]:
+        return Findings(lacking=lacking)
+    if few := [place for place, cells in zip(CLASSIC, read, strict=True) if len(cells.there) < 2]:
+        return sum((nothing_filled(evidence, *place) for place in few), Findings())
     rises = {name: [rise_terms([cell.scores[name] for cell in cells.there]) for cells in read] for name in BETTER}
     among = len(CLASSIC) + len(CLUSTERING)
     statements = []
@@ -61,28 +59,40 @@ def _share(
 
 def needs_less_memory(evidence: Evidence) -> Findings:
     """Claim 6: DkM needs 10 times less memory than LRU."""
-    statements, lacking = [], []
+    statements, others = [], Findings()
     for env in (CARTPOLE, ACROBOT):
-        places = [(agent, runs) for agent in AGENTS if (runs := runs_of(evidence, env, agent)) is not None]
-        if len(places) < len(AGENTS):
-            lacking.append(f"{short_name(env)}: no runs of LRU and DkM at sizes ten times apart, for both agents")
-            continue
-        statements.append(
-            one_of(
-                [
-                    Statement.measured(
-                        Quantity("LRU needs", "times the memory of DkM", where=f"{short_name(env)}, {label_of(agent)}"),
-                        partial(memory_ratio, runs),
-                        {agent: runs.fewest},
-                        aim=(TIMES, inf),
-                        among=2,
-                        tries=len(AGENTS),
-                    )
-                    for agent, runs in places
-                ]
-            )
-        )
-    return Findings(statements, lacking)
+        read = [_with_a_tenth(evidence, env, agent) for agent in AGENTS]
+        others = sum((Findings((), each.lacking, each.left_out) for each in read), others)
+        statements.append([statement for each in read for statement in each.statements])
+    return Findings([one_of(each) for each in statements] if all(statements) else ()) + others
+
+
+def _with_a_tenth(evidence: Evidence, env: str, agent: str) -> Findings:
+    """That DkM scores above LRU with at least ten times the memory, in the mean over DkM's sizes."""
+    name, sizes = place_label(env, agent), evidence.sizes(env, agent)
+    pairs = [(size, larger[0]) for size in sizes if (larger := [each for each in sizes if each >= TIMES * size])]
+    if not pairs:
+        return nothing_filled(evidence, env, agent)
+    parts = Counter({("dkm", size): 1 for size, _ in pairs})
+    parts.subtract(("lru", larger) for _, larger in pairs)
+    read = {(strategy, size): evidence.scores(env, agent, strategy, size) for strategy, size in parts}
+    there = {cell: scores for cell, scores in read.items() if scores is not None}
+    if len(there) < len(read):
+        return Findings(lacking=[f"{name}: no runs of DkM, or of LRU with ten times the memory"])
+    terms = [mean_term(scores).times(parts[cell] / len(pairs)) for cell, scores in there.items()]
+    statement = Statement.measured(
+        Quantity(
+            "DkM scores",
+            "above LRU with ten times the memory",
+            "below LRU with ten times the memory",
+            f"{name}, mean over {len(pairs)} sizes",
+        ),
+        partial(total, terms),
+        {agent: min(map(len, there.values()))},
+        among=2,
+        tries=len(AGENTS),
+    )
+    return Findings([statement])
 
 
 def rew_and_sur_do_poorly(evidence: Evidence) -> Findings:
@@ -90,20 +100,16 @@ def rew_and_sur_do_poorly(evidence: Evidence) -> Findings:
     places = [(env, agent) for env in (CARTPOLE, ACROBOT, *ROOMS) for agent in AGENTS]
     found = Findings()
     for env, agent in places:
-        cells = Cells.read(evidence, _filled(evidence, env, agent), (*BETTER, *POOR))
-        lacking = cells.lacking if cells.there or cells.lacking else [f"{cells.name}: no runs in which a table filled"]
-        statements = [
-            above(poor, BETTER, cells.name, cells.there, among=len(places) * len(POOR), aim=(-inf, 0.0))
-            for poor in POOR
-            if cells.there
-        ]
-        found += Findings(statements, lacking)
+        cells = Cells.read(evidence, filled_group(evidence, env, agent), (*BETTER, *POOR))
+        if cells.there:
+            statements = [
+                above(poor, BETTER, cells.name, cells.there, among=len(places) * len(POOR), aim=(-inf, 0.0))
+                for poor in POOR
+            ]
+            found += Findings(statements, cells.lacking)
+        else:
+            found += Findings(lacking=cells.lacking) if cells.lacking else nothing_filled(evidence, env, agent)
     return found
-
-
-def _filled(evidence: Evidence, env: str, agent: str) -> Group:
-    """The sizes at which tables filled, or may have in runs that are missing."""
-    return Group.sizes(env, agent, evidence.sizes(env, agent))
 
 
 CLAIMS = (
@@ -126,11 +132,13 @@ CLAIMS = (
         "DkM needs 10–20 times less memory than LRU for the same score.",
         "“In simple environments, it can require 10 to 20 times less memory to effectively train the agent, as "
         "compared to the original LRU strategy.” (Section 5, Tables 1 and 2)",
-        "In CartPole and in Acrobot, for at least one agent: LRU needs at least 10 times the memory for the score that "
-        "DkM has, in the median over DkM's sizes up to a tenth of the largest (sizes where tables filled).",
+        "In CartPole and in Acrobot, for at least one agent: DkM scores above LRU with ten times the memory (the "
+        "smallest size that is at least so large), in the mean over the sizes of DkM for which there is one. Only "
+        "sizes where tables filled count. It does not hold if in one of the two DkM scores below it with both agents.",
         ("cartpole", "acrobot"),
         needs_less_memory,
         least_seeds=5,
+        note="In the paper's tables it is so with NEC on CartPole and with MFEC on Acrobot, not the other way round.",
     ),
     Claim(
         7,

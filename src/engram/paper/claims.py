@@ -12,13 +12,13 @@ from engram.paper.rule_power import read_power
 NOTE = (
     "best(X): X is best in all the cells named. It is above each rival in the mean over the cells; a rival that is "
     "above it in any one of them speaks against it. Cells in which no table ever filled do not count. A statement is "
-    "supported if the 95 % bound of its interval lies within what is claimed; all that are needed must be. A claim "
-    "does not hold if a statement is refuted, at a level at which all statements of the claim together are wrong once "
-    "in twenty at most (Bonferroni). Where neither is so, it is undecided, or, where the runs are too few for a true "
-    "claim to be found eight times in ten, it cannot be decided with them. How often each rule is right was simulated "
-    "from the paper's own means and deviations: results/power. The rules were rewritten on 16 November 2026, after a "
-    "first set had turned out to refuse claims that the paper's own tables support, and before the seeds were run from "
-    "which the verdicts are made."
+    "supported if its 95 % interval lies within what is claimed; all that are needed must be. A claim does not hold if "
+    "a statement is refuted, at a level at which the intervals of all its statements together hold with 95 % "
+    "confidence (Bonferroni). Where neither is so, it is undecided, or, if a true claim would be found with so few "
+    "seeds less than eight times in ten, it cannot be decided with them. How often each rule is right was simulated "
+    "from the paper's own means and deviations: results/power. The rules were rewritten on 16 November 2026, as some "
+    "of the first had refused what the paper's own tables support, and before the seeds were run from which verdicts "
+    "are made."
 )
 
 

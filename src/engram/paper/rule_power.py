@@ -10,10 +10,7 @@ from engram.lab.verdicts import Chance
 
 FILE = Path(__file__).with_name("rule_power.json")
 SOURCE = Path(engram.__file__).parent
-PARTS = (  # of the source, that the rules consist of
-    *("lab/statistics.py", "lab/verdicts.py", "lab/comparisons.py"),
-    *("paper/across_studies.py", "paper/memory_ratio.py"),
-)
+PARTS = ("lab/statistics.py", "lab/verdicts.py", "lab/comparisons.py", "paper/across_studies.py")  # of all rules
 
 
 def read_power() -> dict[int, tuple[Chance, ...]]:
@@ -27,16 +24,23 @@ def read_power() -> dict[int, tuple[Chance, ...]]:
     return {number: tuple(chances) for number, chances in found.items()}
 
 
+def read_digest() -> str:
+    """The digest of the rules that were simulated."""
+    digest: str = json.loads(FILE.read_text())["rules"]
+    return digest
+
+
 def rules_digest() -> str:
     """A digest of the code of all rules: what they compute, not how they are explained.
 
     Docstrings, comments, imports and the texts of claims are left out.
     """
     paths = [*(SOURCE / part for part in PARTS), *sorted((SOURCE / "paper").glob("*/claims.py"))]
-    return sha256("\n".join(_code(path.read_text()) for path in paths).encode()).hexdigest()[:16]
+    return sha256("\n".join(code_of(path.read_text()) for path in paths).encode()).hexdigest()[:16]
 
 
-def _code(source: str) -> str:
+def code_of(source: str) -> str:
+    """What a source computes, as text that is the same for the same code."""
     tree = ast.parse(source)
     tree.body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom) and not _claims(node)]
     for node in ast.walk(tree):

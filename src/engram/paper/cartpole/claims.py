@@ -6,7 +6,7 @@ from math import inf
 import numpy as np
 
 from engram.agents import label_of
-from engram.lab.comparisons import Cells, Group, above, best
+from engram.lab.comparisons import Cells, Group, above, best, nothing_filled
 from engram.lab.evidence import Evidence
 from engram.lab.labels import strategy_label
 from engram.lab.quantity import Quantity
@@ -57,7 +57,7 @@ def best_with_mfec(evidence: Evidence) -> Findings:
 
 def convergence(evidence: Evidence) -> Findings:
     """Claim 15: MFEC has converged by 5,000 steps, NEC improves after that."""
-    statements, lacking = [], []
+    found = Findings()
     for agent, aim in zip(AGENTS, ((-GAIN, GAIN), (GAIN, inf)), strict=True):
         curves = {
             cell: list(seeds.values())
@@ -65,8 +65,11 @@ def convergence(evidence: Evidence) -> Findings:
             if cell[:2] == (CARTPOLE, agent) and cell.capacity and evidence.filled(CARTPOLE, agent, cell.capacity)
         }
         missing = any(cell[:2] == (CARTPOLE, agent) for cell in evidence.incomplete)
-        if missing or not curves or any(steps[-1] < 10_000 for seeds in curves.values() for steps, _ in seeds):
-            lacking.append(f"{label_of(agent)}: no runs, or none long enough")
+        if missing or any(steps[-1] < 10_000 for seeds in curves.values() for steps, _ in seeds):
+            found += Findings(lacking=[f"{label_of(agent)}: runs are missing, or not long enough"])
+            continue
+        if not curves:
+            found += nothing_filled(evidence, CARTPOLE, agent)
             continue
         final = {cell: [_final(*curve) for curve in seeds] for cell, seeds in curves.items()}
         unit = len(curves) * float(np.mean([np.mean(each) for each in final.values()]))
@@ -74,22 +77,24 @@ def convergence(evidence: Evidence) -> Findings:
             mean_term([last - _early(*curve) for last, curve in zip(final[cell], seeds, strict=True)])
             for cell, seeds in curves.items()
         ]
-        statements.append(
-            Statement.measured(
-                Quantity(
-                    f"{label_of(agent)}'s return at the end is",
-                    "above that at 5,000–7,000 steps",
-                    "below that at 5,000–7,000 steps",
-                    f"CartPole, mean over {len(curves)} cells",
-                    percent=True,
-                ),
-                partial(total, [each.times(1 / unit) for each in changes]),
-                fewest({agent: len(seeds)} for seeds in curves.values()),
-                aim=aim,
-                among=len(AGENTS),
-            )
+        found += Findings(
+            [
+                Statement.measured(
+                    Quantity(
+                        f"{label_of(agent)}'s return at the end is",
+                        "above that at 5,000–7,000 steps",
+                        "below that at 5,000–7,000 steps",
+                        f"CartPole, mean over {len(curves)} cells",
+                        percent=True,
+                    ),
+                    partial(total, [each.times(1 / unit) for each in changes]),
+                    fewest({agent: len(seeds)} for seeds in curves.values()),
+                    aim=aim,
+                    among=len(AGENTS),
+                )
+            ]
         )
-    return Findings(statements, lacking)
+    return found
 
 
 def _early(steps: Array, returns: Array) -> float:
