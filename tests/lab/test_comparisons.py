@@ -1,7 +1,5 @@
 """Comparisons of strategies: which cells count, in which units, and how often chance may refute them."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 
@@ -35,10 +33,7 @@ def test_best_asks_for_the_mean_of_a_group_and_for_no_single_cell() -> None:
         (False, "DkM scores … above LRU (CartPole, NEC, 100)"),
         (False, "DkM scores … above SUR (CartPole, NEC, 100)"),
     ]
-    scores = partial(known.scores, CARTPOLE, "nec")
-    first, second = ((scores("dkm", size), scores("lru", size)) for size in (50, 100))
-    assert first[0] is not None and first[1] is not None and second[0] is not None and second[1] is not None
-    pairs = [(first[0], first[1]), (second[0], second[1])]
+    pairs = [(cell.scores["dkm"], cell.scores["lru"]) for size in (50, 100) for cell in _cells(known, size)]
     assert found.statements[0].interval == pytest.approx(pooled_difference(pairs))
     assert found.statements[2].interval == pytest.approx(difference(*pairs[0]))
     assert found.statements[0].seeds == {"nec": 5}
