@@ -2,7 +2,7 @@
 
 Runs are drawn from the worlds of `tools/worlds.py`, and the rules applied to them, at the numbers of seeds that the
 studies run and at others. What comes out is shipped with the claims (`src/engram/paper/rule_power.json`), with a
-digest of the rules, and is the table of `results/power/README.md`. `--claims 2 18` only prints those.
+digest of the rules, and is the table of `results/power/README.md`. `--claims 2 18` does those again.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from engram.agents import label_of
 from engram.files.disk import write_atomically
 from engram.lab.verdicts import FAILS, HOLDS, Chance, Claim
 from engram.paper.claims import CLAIMS
-from engram.paper.rule_power import FILE, rules_digest
+from engram.paper.rule_power import FILE, read_digest, read_power, rules_digest
 from tools.worlds import draw_evidence
 
 WORLDS = ("paper", "alike", "exchanged")
@@ -60,19 +60,22 @@ def main() -> None:
     parser.add_argument("--claims", type=int, nargs="+")
     given = parser.parse_args()
     claims = [claim for claim in CLAIMS.claims if given.claims is None or claim.number in given.claims]
-    found: dict[int, list[Chance]] = {}
+    found: dict[int, tuple[Chance, ...]] = {}
     for claim in claims:
         for seeds in designs(claim):
             for world in WORLDS:
                 one = chance(claim, world, seeds, given.draws)
-                found.setdefault(claim.number, []).append(one)
+                found[claim.number] = (*found.get(claim.number, ()), one)
                 print(claim.number, world, seeds, f"holds {one.holds}, fails {one.fails} of {one.draws}", flush=True)
-    if given.claims is None:
-        rows = [{"claim": number, **asdict(one)} for number, chances in found.items() for one in chances]
-        text = ",\n".join(json.dumps(row) for row in rows)
-        write_atomically(FILE, f'{{"rules": "{rules_digest()}",\n"chances": [\n{text}\n]}}\n'.encode())
-        README.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(README, _page(claims, found, given.draws).encode())
+    if given.claims is not None:
+        if read_digest() != rules_digest():
+            parser.exit(1, "the rules have changed since the others were simulated; do all of them again\n")
+        found = {**read_power(), **found}
+    rows = [{"claim": claim.number, **asdict(one)} for claim in CLAIMS.claims for one in found[claim.number]]
+    text = ",\n".join(json.dumps(row) for row in rows)
+    write_atomically(FILE, f'{{"rules": "{rules_digest()}",\n"chances": [\n{text}\n]}}\n'.encode())
+    README.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(README, _page(CLAIMS.claims, found, given.draws).encode())
 
 
 def _page(claims: Sequence[Claim], found: Mapping[int, Sequence[Chance]], draws: int) -> str:

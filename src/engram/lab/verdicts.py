@@ -192,23 +192,33 @@ def judge(statements: Sequence[Statement], lacking: Sequence[str] = (), left_out
     Some may lack their evidence, because runs are missing; then the claim can be refuted, but not hold. Others are
     left out, because in their cells no strategy had anything to do.
     """
+    word = word_of(statements, lacking)
     needed = [each for each in statements if each.needed]
-    unsettled = [each for each in needed if not each.supported]
-    if against := [each for each in statements if each.refuted]:
-        word, why = FAILS, _listed(against, "speaks against it")
-    elif lacking:
-        word, why = FEW, _shortened(lacking) + (f"; {_listed(needed, 'so far')}" if needed else "")
-    elif not needed:
-        word, why = OPEN, "there is nothing to decide it from"
-    elif unsettled:
-        word, why = OPEN, _listed(unsettled, "not settled")
+    if word == FAILS:
+        why = _listed([each for each in statements if each.refuted], "speaks against it")
+    elif word == FEW:
+        why = _shortened(lacking) + (f"; {_listed(needed, 'so far')}" if needed else "")
+    elif word == HOLDS:
+        why = _listed(needed, "supported")
+    elif needed:
+        why = _listed([each for each in needed if not each.supported], "not settled")
     else:
-        word, why = HOLDS, _listed(needed, "supported")
+        why = "there is nothing to decide it from"
     note = f" (not counted: {_shortened(left_out)})" if left_out else ""
     decisive = _decisive(word, statements)
     headline = f"Too few runs: {lacking[0]}" if word == FEW else _capital(decisive.said if decisive else why + note)
     seeds = fewest(each.seeds for each in statements)
     return Verdict(word, headline, why + note, tuple(statements), tuple(lacking), seeds)
+
+
+def word_of(statements: Sequence[Statement], lacking: Sequence[str]) -> Word:
+    """What follows from statements, and from evidence that is lacking."""
+    needed = [each for each in statements if each.needed]
+    if any(each.refuted for each in statements):
+        return FAILS
+    if lacking:
+        return FEW
+    return HOLDS if needed and all(each.supported for each in needed) else OPEN
 
 
 def one_of(statements: Sequence[Statement]) -> Statement:

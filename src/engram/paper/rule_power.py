@@ -2,15 +2,16 @@
 
 import ast
 import json
+from collections.abc import Collection
 from hashlib import sha256
 from pathlib import Path
 
-import engram
 from engram.lab.verdicts import Chance
 
 FILE = Path(__file__).with_name("rule_power.json")
-SOURCE = Path(engram.__file__).parent
-PARTS = ("lab/statistics.py", "lab/verdicts.py", "lab/comparisons.py", "paper/across_studies.py")  # of all rules
+SOURCE = Path(__file__).parents[1]
+PARTS = ("lab/statistics.py", "lab/comparisons.py", "paper/across_studies.py")  # of all rules
+DECIDING = ("measured", "word_of", "one_of")  # in lab/verdicts.py, the functions that decide; the others speak
 
 
 def read_power() -> dict[int, tuple[Chance, ...]]:
@@ -36,13 +37,20 @@ def rules_digest() -> str:
     Docstrings, comments, imports and the texts of claims are left out.
     """
     paths = [*(SOURCE / part for part in PARTS), *sorted((SOURCE / "paper").glob("*/claims.py"))]
-    return sha256("\n".join(code_of(path.read_text()) for path in paths).encode()).hexdigest()[:16]
+    codes = [
+        code_of((SOURCE / "lab/verdicts.py").read_text(), DECIDING),
+        *(code_of(path.read_text()) for path in paths),
+    ]
+    return sha256("\n".join(codes).encode()).hexdigest()[:16]
 
 
-def code_of(source: str) -> str:
-    """What a source computes, as text that is the same for the same code."""
+def code_of(source: str, functions: Collection[str] = ()) -> str:
+    """What a source computes, or these functions of it, as text that is the same for the same code."""
     tree = ast.parse(source)
     tree.body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom) and not _claims(node)]
+    if functions:
+        wanted = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name in functions]
+        tree.body = [*(node for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign)), *wanted]
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list):

@@ -265,6 +265,28 @@ def test_scores_csv_lists_the_runs_of_every_cell(written: Written) -> None:
         assert (float(row["paper_mean"]), float(row["paper_std"])) == PAPER.scores[cell][:2]
 
 
+def test_below_three_seeds_scores_have_no_interval(tmp_path: Path) -> None:
+    study = SMALL.only(agents=["mfec"], seeds=(0, 1))
+    found = StudyReport(results(study, score, places=declare(study, tmp_path)), tmp_path, study)
+    for row in csv.DictReader(scores_csv(found.evidence, found.runs).splitlines()):
+        assert row["iqm"]
+        assert row["iqm_low"] == row["iqm_high"] == ""
+    assert differs(np.array([1e9, 1e9 + 1]), Score(0.0, 12.0, 5, 15_000), (15_000,)) == ""
+
+
+def test_training_returns_are_means_over_episodes(tmp_path: Path) -> None:
+    study = SMALL.only(agents=["mfec"], strategies=("lru",), sizes=(50,), seeds=(0,))
+    found = results(study, score, curve=curve, places=declare(study, tmp_path))
+    rows = found.evaluations.height
+    returns = [-999.0] * (rows - 10) + [None, *[-500.0] * 8, -100.0]  # of those before the last ten nothing is asked
+    episodes = [1] * (rows - 1) + [12]
+    changed = found.evaluations.with_columns(
+        pl.Series("training_return", returns, pl.Float64), pl.Series("training_episodes", episodes, pl.Int64)
+    )
+    report = StudyReport(replace(found, evaluations=changed), tmp_path, study)
+    assert report.training_text(changed["run"].unique(), 0) == "-260"  # (8 · −500 + 12 · −100) / 20
+
+
 def test_figures_are_written_as_svg_and_png(written: Written) -> None:
     figures = written.out / "figures"
     files = {f"{name}.{kind}" for name in FIGURES for kind in ("svg", "png")}

@@ -73,7 +73,7 @@ def without(name: str) -> Evidence:
         (17, stream(), HOLDS),
         (17, stream(extra=-0.3), HOLDS),
         (17, stream(extra=0.3), FAILS),
-        (17, stream(extra=0.1, noise=0.02), OPEN),
+        (17, stream(extra=0.07, noise=0.06), OPEN),
         (17, stream(seeds=4), FEW),
         (17, without(COSTS), FEW),
         (17, in_two_dimensions(), FEW),

@@ -65,7 +65,7 @@ def convergence(evidence: Evidence) -> Findings:
             if cell[:2] == (CARTPOLE, agent) and cell.capacity and evidence.filled(CARTPOLE, agent, cell.capacity)
         }
         missing = any(cell[:2] == (CARTPOLE, agent) for cell in evidence.incomplete)
-        if missing or any(steps[-1] < 10_000 for seeds in curves.values() for steps, _ in seeds):
+        if missing or not all(_long_enough(steps) for seeds in curves.values() for steps, _ in seeds):
             found += Findings(lacking=[f"{label_of(agent)}: runs are missing, or not long enough"])
             continue
         if not curves:
@@ -95,6 +95,11 @@ def convergence(evidence: Evidence) -> Findings:
             ]
         )
     return found
+
+
+def _long_enough(steps: Array) -> bool:
+    """Whether there are evaluations at 5,000 to 7,000 steps, and five later ones."""
+    return bool(((steps >= 5_000) & (steps < 7_500)).any()) and int((steps >= 7_500).sum()) >= 5
 
 
 def _early(steps: Array, returns: Array) -> float:
