@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup demo docs test test-slow test-faults test-kernels coverage lint bench results lock release-check clean
+.PHONY: help setup demo docs site test test-slow test-faults test-kernels coverage lint bench results lock release-check clean
 
 help:
 	@echo "make demo         four ways to forget, side by side, in about a minute: see runs/demo/index.html"
@@ -11,6 +11,7 @@ help:
 	@echo "make test-faults  kills, power cuts, full disks and damaged files: none may lose a run"
 	@echo "make test-kernels the memory's tests and hostile calls again, with bounds checks in every kernel"
 	@echo "make docs         the documentation as a site: see build/site/index.html"
+	@echo "make site         the results as a site: see build/results/index.html"
 	@echo "make coverage     the tests again, and which lines they ran"
 	@echo "make bench        speed beside FAISS, USearch, the bare environment, Stable-Baselines3 and SBX"
 	@echo "make results      all studies but Atari again, in three to four hours"
@@ -32,6 +33,9 @@ demo: setup
 docs: setup
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -c docs . build/site
 	@echo "the site is build/site/index.html"
+
+site: setup
+	$(BIN)/engram site results --out build/results
 
 lint: setup
 	$(BIN)/ruff check .

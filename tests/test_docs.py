@@ -29,7 +29,8 @@ from tests.paper.test_presets import TABLES
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "results/README.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *(ROOT / "results" / name for name in ("README.md", "account.md")),
     *sorted(ROOT.glob("docs/*.md")),
     *sorted(ROOT.glob("results/*/README.md")),
 ]

@@ -84,6 +84,7 @@ def test_in_python_every_extra_that_is_missing_is_named() -> None:
         ("polars", "report", ["report", "."]),
         ("matplotlib", "report", ["report", "."]),
         ("scipy", "report", ["claims", "."]),
+        ("matplotlib", "report", ["site", "."]),
         ("PIL", "video", ["eval", ".", "--video", "film.gif"]),
         ("ray", "ray", ["study", "cartpole", "--ray", "local"]),
         ("optuna", "tune", ["tune", "mfec", "--space", "capacity=5,10"]),

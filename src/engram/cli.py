@@ -40,6 +40,8 @@ commands:
   report        make one page of a study (tables beside the paper's, figures,
                 claims), of single runs or of a search
   claims        say which of the paper's claims hold
+  site          make a site of all studies in a folder: their pages, and which
+                claims hold
   bench         measure how fast it is here, beside what people use instead
   completion    print a script with which bash, zsh or fish completes all this
 
@@ -55,6 +57,7 @@ COMMANDS = {  # name → its file, and the function there
     "study": ("study", "study"),
     "report": ("report", "report"),
     "claims": ("decide_claims", "claims"),
+    "site": ("site", "site"),
     "runs": ("list_runs", "runs"),
     "tune": ("tune", "tune_settings"),
     "export": ("export", "export"),

@@ -1,39 +1,138 @@
-"""Verdicts on claims: what follows from the statements of a claim, and the levels of their intervals."""
+"""Verdicts on claims: what follows from statements, from their number of runs, and from the power of a rule."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from math import inf
 
 import pytest
 
-from engram.lab.statistics import Interval
-from engram.lab.verdicts import FAILS, HOLDS, OPEN, Statement, judge, share
+from engram.lab.evidence import Evidence
+from engram.lab.quantity import Quantity
+from engram.lab.statistics import Interval, mean_interval
+from engram.lab.verdicts import (
+    BEYOND,
+    FAILS,
+    FEW,
+    HOLDS,
+    OPEN,
+    Aim,
+    Chance,
+    Claim,
+    Findings,
+    Statement,
+    fewest,
+    in_words,
+    judge,
+    one_of,
+)
 
-
-def test_all_intervals_together_have_95_per_cent() -> None:
-    assert share(1) == pytest.approx(0.95)
-    assert share(20) == pytest.approx(0.9975)
-    assert share(0) == share(1)
-    for count in (2, 7, 40):
-        assert count * (1 - share(count)) == pytest.approx(0.05)
+SCORE = Quantity("it scores", "above", "below")
+SEEDS = {"nec": 5}
+YES = Statement(SCORE, Interval(1.0, 2.0, 3.0), supported=True, seeds=SEEDS)
+NO = Statement(SCORE, Interval(-3.0, -2.0, -1.0), refuted=True, seeds=SEEDS)
+MAYBE = Statement(SCORE, Interval(-1.0, 0.0, 1.0), seeds=SEEDS)
 
 
 def test_a_verdict_follows_from_its_statements() -> None:
-    interval = Interval(1.0, 2.0, 3.0)
-    yes, no = Statement.positive("yes", interval), Statement.positive("no", Interval(-3.0, -2.0, -1.0))
-    maybe = Statement.positive("maybe", Interval(-1.0, 0.0, 1.0))
-    aside = replace(maybe, needed=False)
-    against = replace(no, needed=False)
-    assert (yes.supported, yes.refuted) == (True, False)
-    assert (no.supported, no.refuted) == (False, True)
-    assert (maybe.supported, maybe.refuted) == (False, False)
-    assert judge([yes, aside]).word == HOLDS
-    assert judge([yes, maybe]).word == OPEN
-    assert judge([yes, maybe, no]).word == FAILS
-    assert judge([yes, against]).word == FAILS
+    aside, against = replace(MAYBE, needed=False), replace(NO, needed=False)
+    assert judge([YES, aside]).word == HOLDS
+    assert judge([YES, MAYBE]).word == OPEN
+    assert judge([YES, MAYBE, NO]).word == judge([YES, against]).word == FAILS
     assert judge([aside]).word == judge([]).word == OPEN
-    assert judge([yes], ["a cell has no runs"]).word == OPEN
-    assert judge([yes, no], ["a cell has no runs"]).word == FAILS
-    assert "a cell has no runs" in judge([yes], ["a cell has no runs"]).why
-    left_out = judge([yes], left_out=["CartPole, MFEC, 10,000"])
+    assert judge([YES], ["a cell has no runs"]).word == FEW
+    assert judge([YES, NO], ["a cell has no runs"]).word == FAILS
+    assert judge([YES], ["a cell has no runs"]).headline == "Too few runs: a cell has no runs"
+    left_out = judge([YES], left_out=["CartPole, MFEC, 10,000"])
     assert left_out.word == HOLDS
-    assert "no table ever filled: CartPole, MFEC, 10,000" in left_out.why
-    assert judge([yes] * 5).why == "supported: yes: 2 [1, 3]; yes: 2 [1, 3]; yes: 2 [1, 3], and 2 more"
+    assert left_out.why.endswith("(not counted: CartPole, MFEC, 10,000)")
+    assert judge([YES] * 5).why.count("it scores 2.0 above") == 3
+    assert judge([YES] * 5).why.endswith("; and 2 more")
+
+
+def test_the_headline_is_the_strongest_against_a_claim_or_the_weakest_for_it() -> None:
+    narrow = replace(YES, interval=Interval(0.1, 2.0, 3.9))
+    worse = replace(NO, interval=Interval(-9.0, -8.0, -7.0))
+    assert judge([YES, narrow]).decisive == narrow
+    assert judge([YES, narrow]).headline == "It scores 2.0 above, 95 % interval 0.1 to 3.9"
+    assert judge([YES, MAYBE, narrow]).decisive == MAYBE
+    assert judge([NO, worse, YES]).decisive == worse
+    assert judge([]).decisive is None
+
+
+@pytest.mark.parametrize(
+    ("values", "aim", "supported", "refuted"),
+    [
+        ([1.0, 2.0, 3.0, 2.0, 2.0], (0.0, inf), True, False),
+        ([1.0, 2.0, 3.0, 2.0, 2.0], (-inf, 0.0), False, True),
+        ([1.0, 2.0, 3.0, 2.0, 2.0], (0.0, 2.5), False, False),
+        ([-1.0, 0.0, 1.0, 0.0, 0.0], (-2.0, 2.0), True, False),
+        ([-1.0, 0.0, 1.0, 0.0, 0.0], (0.0, inf), False, False),
+        ([1.0, 2.0], (0.0, inf), False, False),
+    ],
+)
+def test_a_statement_is_measured_by_where_its_interval_lies(
+    values: list[float], aim: Aim, supported: bool, refuted: bool
+) -> None:
+    found = Statement.measured(SCORE, partial(mean_interval, values), SEEDS, aim=aim)
+    assert (found.supported, found.refuted) == (supported, refuted)
+    assert found.interval == mean_interval(values)
+
+
+def test_many_statements_are_refuted_and_many_tries_supported_at_a_stricter_level() -> None:
+    asked = list[float]()
+
+    def interval(*, level: float) -> Interval:
+        asked.append(level)
+        return Interval(0.0, 1.0, 2.0)
+
+    Statement.measured(SCORE, interval, SEEDS, among=10, tries=2)
+    assert sorted(asked) == pytest.approx([0.95, 0.975, 0.995])
+
+
+def test_of_several_places_one_would_do_and_all_must_refute() -> None:
+    other = replace(NO, seeds={"mfec": 3})
+    assert one_of([other, YES]) == replace(YES, seeds={"mfec": 3, "nec": 5})
+    assert not one_of([NO, MAYBE]).refuted
+    assert one_of([NO, other]).refuted
+
+
+def claim(statements: Sequence[Statement], power: tuple[Chance, ...] = ()) -> Claim:
+    return Claim(1, "It is so.", "“It is so.”", "It is.", (), lambda e: Findings(statements), 5, power=power)
+
+
+def test_fewer_runs_than_the_rules_minimum_give_no_verdict() -> None:
+    few = [replace(each, seeds={"mfec": 20, "nec": 4}) for each in (YES, NO, MAYBE)]
+    for each in few:
+        verdict = claim([YES, each]).decide(Evidence())
+        assert verdict.word == FEW
+        assert "MFEC 20 and NEC 4 seeds, 5 needed" in verdict.headline
+        assert each not in verdict.statements
+    assert claim([few[0], NO]).decide(Evidence()).word == FAILS  # the other has its runs
+    assert claim([replace(YES, seeds={})]).decide(Evidence()).word == FEW
+
+
+def test_an_open_claim_that_a_true_one_would_be_too_cannot_be_decided() -> None:
+    power = (
+        Chance("paper", {"nec": 5}, 100, 50, 0),
+        Chance("alike", {"nec": 5}, 100, 99, 0),
+        Chance("paper", {"nec": 10}, 100, 79, 0),
+        Chance("paper", {"nec": 20}, 100, 80, 0),
+    )
+    verdict = claim([MAYBE], power).decide(Evidence())
+    assert verdict.word == BEYOND
+    assert verdict.headline.endswith("; 5 seeds cannot decide it, 20 seeds could")
+    assert claim([YES], power).decide(Evidence()).word == HOLDS
+    assert claim([NO], power).decide(Evidence()).word == FAILS
+    assert claim([], power).decide(Evidence()).word == OPEN  # no table filled: more seeds would not help
+    assert claim([replace(MAYBE, seeds={"nec": 19})], power).decide(Evidence()).word == BEYOND
+    assert claim([replace(MAYBE, seeds={"nec": 20})], power).decide(Evidence()).word == OPEN
+    assert claim([MAYBE]).decide(Evidence()).word == OPEN  # nobody knows
+    assert "nor can any" in claim([MAYBE], power[:2]).decide(Evidence()).headline
+
+
+def test_numbers_of_runs_in_words() -> None:
+    assert in_words({"mfec": 5, "nec": 5}) == in_words({"nec": 5}) == "5 seeds"
+    assert in_words({"mfec": 20, "nec": 5}) == "MFEC 20 and NEC 5 seeds"
+    assert in_words({}) == "0 seeds"
+    assert fewest([{"mfec": 20}, {"nec": 7, "mfec": 3}, {"nec": 9}]) == {"mfec": 3, "nec": 7}

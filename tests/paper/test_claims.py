@@ -12,25 +12,15 @@ import pytest
 
 from engram.lab.cell import Cell
 from engram.lab.evidence import Evidence
-from engram.lab.statistics import stratified_bootstrap
-from engram.lab.verdicts import FAILS, HOLDS, OPEN, Claim, Word
-from engram.paper import memory_ratio
-from engram.paper.acrobot import claims as acrobot_claims
+from engram.lab.verdicts import FAILS, FEW, HOLDS, OPEN, Claim, Word
 from engram.paper.claims import CLAIMS as EVERY
 from engram.paper.registry import STUDIES
 from tests.lab.pages.synthetic import Curve, Number, at_the_end, declared, line, results, spread_out
 
-CLAIMS = EVERY.claims
+CLAIMS = tuple(replace(claim, power=()) for claim in EVERY.claims)  # what is open stays so, whatever the seeds
 BY_NUMBER = {claim.number: claim for claim in CLAIMS}
 CLASSIC, ALL_FOUR = ("cartpole", "acrobot"), ("cartpole", "acrobot", "openroom", "fourroom")
 PONG = "engram/Pong-v0"
-
-
-@pytest.fixture(autouse=True)
-def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The worlds are clear enough for coarse bootstrap intervals, and there are many of them."""
-    for module in (acrobot_claims, memory_ratio):
-        monkeypatch.setattr(module, "stratified_bootstrap", partial(stratified_bootstrap, repetitions=300))
 
 
 @dataclass(frozen=True)
@@ -96,6 +86,10 @@ def rises(*strategies: str, agent: str = "") -> Callable[[Cell], float]:
     )
 
 
+def clusters_rise(cell: Cell) -> float:
+    return 20 * doublings(cell)
+
+
 def saves(cell: Cell) -> float:
     """DkM has with the smallest memory more than LRU has with the largest."""
     return 13.5 if cell.strategy == "dkm" else doublings(cell)
@@ -149,7 +143,10 @@ GAMES = World(11, "DkM above", ("atari",), favour("dkm", 200, 100), 5)
 MORE = World(16, "twice as much", ("atari",), lambda cell: 0.01 * size_of(cell), lambda cell: 0.0002 * size_of(cell))
 SOON = World(13, "at once", ("atari",), where(lambda cell: cell.agent == "nec", 10, 100), 1, soon)
 CONVERGED = World(15, "MFEC flat, NEC rises", ("cartpole",), 100.0, 10, steadily)
-CALM = World(18, "DkM varies least", ("acrobot",), -200.0, lambda cell: 2.0 if cell.strategy == "dkm" else 60.0)
+CALM = World(
+    *(18, "DkM is higher and varies least", ("acrobot",), favour("dkm", -150, -200)),
+    lambda cell: 2.0 if cell.strategy == "dkm" else 60.0,
+)
 
 HOLDING = [
     DKM,
@@ -195,7 +192,7 @@ FAILING = [
         "8 settings of 12",
         mean=where(lambda cell: size_of(cell) >= 5_000 and cell.strategy == "lru", -50, ACROBOT.mean),
     ),
-    RISES.but("DkM rises with NEC", mean=rises("dkm", agent="nec")),
+    RISES.but("clustering alone rises", mean=where(lambda cell: cell.strategy == "lru", 100.0, clusters_rise)),
     RISES.but("LRU falls", mean=lambda cell: -rises()(cell)),
     LEAST.but("DkM as LRU", mean=doublings),
     LEAST.but("DkM as LRU on Acrobot", mean=lambda cell: doublings(cell) if "Acro" in cell.env else saves(cell)),
@@ -205,15 +202,18 @@ FAILING = [
     WELL.but("LRU from 25", mean=where(is_cell("mfec", "lru", 25), 0.9, well_from)),
     WELL.but("DkM not at 10", mean=where(is_cell("nec", "dkm", 10), 0.2, well_from)),
     SOLVED.but("kM too", mean=where(is_cell("mfec", "kmeans", 200), 1.0, SOLVED.mean)),
-    SOLVED.but("nobody", mean=0.99),
-    SOLVED.but("one seed of LRU once not", spread=0.001),
+    SOLVED.but("nobody", mean=0.9),
+    SOLVED.but("everybody", mean=1.0),
     GAMES.but("LRU above in Pong", mean=where(is_cell("nec", "lru", 10_000, env=PONG), 300, GAMES.mean)),
     GAMES.but("DkM above", number=12),
     SOON.but("D3QN at once too, and more", curve=at_the_end, mean=where(lambda c: c.agent == "d3qn", 200, 100)),
     CONVERGED.but("MFEC goes on rising", curve=partial(steadily, mfec=300.0)),
+    CONVERGED.but("MFEC collapses", curve=partial(steadily, mfec=50.0)),
+    CONVERGED.but("NEC has converged too", curve=partial(steadily, nec=100.0)),
     CONVERGED.but("NEC falls", curve=partial(steadily, nec=50.0)),
     MORE.but("less with NEC", mean=lambda cell: 1e6 / size_of(cell) if cell.agent == "nec" else size_of(cell)),
     CALM.but("DkM varies most", spread=lambda cell: 60.0 if cell.strategy == "dkm" else 2.0),
+    CALM.but("DkM is calm and low", mean=favour("dkm", -400, -200)),
 ]
 NEVER = {"filled": lambda cell: False, "mean": 1.0, "spread": 0.0}  # so that all strategies are the same
 UNDECIDED = [
@@ -227,7 +227,7 @@ UNDECIDED = [
     ACROBOT.but("never filled", **NEVER),
     RISES.but("all flat", mean=100.0, spread=20),
     RISES.but("never filled", **NEVER),
-    LEAST.but("ten times, or somewhat less", mean=ten_times, spread=0.5),
+    LEAST.but("ten times, or somewhat less", mean=ten_times, spread=1.0),
     LEAST.but("never filled", **NEVER),
     POOR.but("noise", mean=1.0, spread=0.5),
     POOR.but("never filled", **NEVER),
@@ -238,11 +238,12 @@ UNDECIDED = [
     SOLVED.but("never filled", **NEVER),
     GAMES.but("noise", mean=100.0, spread=50),
     GAMES.but("noise", number=12, mean=100.0, spread=50),
-    SOON.but("noise", curve=at_the_end, spread=50),
-    CONVERGED.but("noise in NEC", mean=0.0, curve=unclear_at_the_end),
+    SOON.but("noise", curve=at_the_end, mean=100.0, spread=50),
+    CONVERGED.but("noise in NEC", mean=17.0, curve=unclear_at_the_end),
     CONVERGED.but("never filled", filled=lambda cell: False),
     MORE.but("noise", mean=100.0, spread=50),
     CALM.but("as calm as the others", spread=20.0),
+    CALM.but("no higher than the others", mean=-200.0),
     CALM.but("nobody reaches the goal", mean=-500.0, spread=0),
     CALM.but("never filled", **NEVER),
 ]
@@ -274,20 +275,33 @@ def test_claims_are_numbered_as_in_the_list_and_name_their_studies() -> None:
         assert set(claim.studies) <= set(STUDIES)
         assert claim.text.endswith(".")
         assert claim.rule.endswith(".")
+        assert "(" in claim.quote  # where it stands
+        assert claim.least_seeds >= 3
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: str(claim.number))
 def test_without_any_runs_nothing_is_decided(claim: Claim) -> None:
-    assert claim.decide(Evidence()).word == OPEN
+    assert claim.decide(Evidence()).word == FEW
     nothing = [results(name, spread_out(1.0), without=lambda place: True) for name in ("cartpole", "atari")]
-    assert claim.decide(Evidence(nothing)).word == OPEN
+    assert claim.decide(Evidence(nothing)).word == FEW
+
+
+@pytest.mark.parametrize("world", [*HOLDING, *FAILING], ids=lambda world: f"{world.number}-{world.name}")
+def test_with_two_seeds_nothing_is_decided(world: World) -> None:
+    score, studies = spread_out(world.mean, world.spread), []
+    for study in world.studies:
+        places = {run_id: place for run_id, place in declared(study).items() if place["seed"] < 2}
+        studies.append(results(study, score, filled=world.filled, curve=world.curve, places=places))
+    verdict = world.claim.decide(Evidence(studies))
+    assert verdict.word == FEW
+    assert verdict.headline.startswith("Too few runs: ")
 
 
 @pytest.mark.parametrize("number", OF_RUNS)
 def test_runs_that_were_cut_short_are_no_obstacle(number: int) -> None:
     world = replace(OF_RUNS[number], curve=at_the_end)
     word = world.claim.decide(world.evidence()).word
-    assert word == OPEN if number == 15 else word in (HOLDS, FAILS)
+    assert word == FEW if number == 15 else word in (HOLDS, FAILS)
 
 
 @pytest.mark.parametrize("number", OF_RUNS)
@@ -298,6 +312,8 @@ def test_a_verdict_is_the_same_twice_and_changes_nothing(number: int) -> None:
     first, second = (world.claim.decide(evidence) for _ in range(2))
     assert first == second == world.claim.decide(world.evidence())
     assert first.why
+    assert first.headline
+    assert first.decisive in first.statements
     for study, (frame, places) in zip(evidence.studies, before, strict=True):
         assert study.evaluations.equals(frame)
         assert study.declared == places
@@ -307,13 +323,16 @@ MATTERS: dict[int, Callable[[Cell], bool]] = {  # cells without which a claim ca
     1: lambda cell: cell.agent == "nec" and size_of(cell) <= 1_000,
     2: lambda cell: cell.agent == "nec" and cell.capacity == 50,
     3: lambda cell: cell.agent == "mfec" and cell.capacity in (100, 150),
-    4: lambda cell: True,
+    4: lambda cell: cell.agent == "nec" or size_of(cell) < 5_000,
     5: lambda cell: cell.strategy in ("lru", "kmeans", "dkm"),
-    6: lambda cell: cell.strategy == "lru" or (cell.strategy == "dkm" and size_of(cell) <= 1_000),
+    6: lambda cell: (
+        (cell.strategy, cell.capacity in (500, 5_000, 10_000)) == ("lru", True)
+        or (cell.strategy == "dkm" and size_of(cell) <= 1_000)
+    ),
     7: lambda cell: True,
     8: lambda cell: True,
     9: lambda cell: cell.strategy in ("lru", "dkm") and cell.capacity in (10, 25, 50),
-    10: lambda cell: cell.capacity in (150, 200),
+    10: lambda cell: cell.capacity == 200,
     11: lambda cell: cell.capacity == 10_000 and ("Bowl" in cell.env or "Pac" in cell.env or "Pong" in cell.env),
     12: lambda cell: cell.capacity == 100_000 and ("Invaders" in cell.env or "Qbert" in cell.env),
     13: lambda cell: True,

@@ -12,11 +12,11 @@ from engram.commands.options import parse
 from engram.commands.screen import Console, Text
 from engram.lab.reports import read_evidence, write_claims
 from engram.lab.study_folder import StudyFolder
-from engram.lab.verdicts import Claim, Verdict
+from engram.lab.verdicts import BEYOND, FAILS, FEW, HOLDS, OPEN, Claim, Verdict
 from engram.paper.claims import CLAIMS
 from engram.paper.registry import STUDIES
 
-COLOURS = {"holds": "green", "does not hold": "red", "undecided": "yellow"}
+COLOURS = {HOLDS: "green", FAILS: "red", OPEN: "yellow", BEYOND: "yellow", FEW: "dim"}
 LEAST_ROOM = 24  # columns for sentences, however narrow the screen
 
 
@@ -52,7 +52,9 @@ def claims(words: Sequence[str], console: Console) -> None:
 def text_of(claim: Claim, verdict: Verdict, width: int, *, rule: bool = False) -> Text:
     """A claim with its verdict and why, beside each other; lines are broken between words only."""
     parts = [(claim.text, "bold"), *([(claim.rule, "dim")] if rule else []), (verdict.why, "")]
-    head = Text.assemble(f"{claim.number:2}  ", (f"{verdict.word:13}", COLOURS[verdict.word]), "  ")
+    head = Text.assemble(
+        f"{claim.number:2}  ", (f"{verdict.word:{max(map(len, COLOURS))}}", COLOURS[verdict.word]), "  "
+    )
     room = max(width - len(head), LEAST_ROOM)
     lines = [
         Text(line, style)

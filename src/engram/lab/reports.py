@@ -7,9 +7,9 @@ from typing import Protocol, Self
 from engram.files.disk import write_atomically
 from engram.lab.evidence import Evidence
 from engram.lab.grid import Study, load
-from engram.lab.pages.claims_table import claims_tables
+from engram.lab.pages.claims_table import Scoreboard
 from engram.lab.pages.markdown import markdown
-from engram.lab.pages.page import Page, Section
+from engram.lab.pages.page import Page, Section, Text
 from engram.lab.pages.study_page import StudyReport
 from engram.lab.study_folder import StudyFolder
 from engram.lab.verdicts import ClaimList
@@ -45,6 +45,6 @@ def read_evidence(folders: Sequence[Path], studies: Mapping[str, Study]) -> Evid
 
 def write_claims(claims: ClaimList, evidence: Evidence, path: Path) -> None:
     """Write the verdicts on claims, and their rules, as Markdown."""
-    tables = claims_tables(claims, evidence)
-    page = Page(claims.title, [tables.verdicts, Section("The rules", [tables.rules])])
+    scores = Scoreboard.of(claims, evidence)
+    page = Page(claims.title, [Text(scores.sentence()), scores.table, Section("The rules", [scores.rules])])
     write_atomically(path, markdown(page).encode())

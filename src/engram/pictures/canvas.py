@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from engram.errors import MissingExtraError
 from engram.files.disk import write_atomically
 from engram.pictures.colours import INK
+from engram.pictures.marks import without_marks
 
 try:
     import matplotlib as mpl
@@ -47,13 +48,13 @@ class Saved(NamedTuple):
 def save(figure: Figure, stem: Path) -> Saved:
     """Write the figure as SVG, transparent, and as PNG, on white; the same figure gives the same bytes."""
     saved = Saved(stem.with_suffix(".svg"), stem.with_suffix(".png"))
-    write_atomically(saved.svg, svg_of(figure))
+    write_atomically(saved.svg, without_marks(svg_of(figure).decode()).encode())
     write_atomically(saved.png, png_of(figure))
     return saved
 
 
 def svg_of(figure: Figure) -> bytes:
-    """The figure as SVG, transparent."""
+    """The figure as SVG, transparent, with the marks of its parts."""
     with mpl.rc_context(STYLE):
         buffer = BytesIO()
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})

@@ -1,40 +1,36 @@
 """The page in a browser: nothing goes wrong, something is drawn, and a narrow screen needs no scrolling sideways."""
 
-import json
-import re
-import shutil
-import subprocess
-from html import escape, unescape
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from engram.lab.pages.page import Drawing, Page, Section, Table
 from engram.lab.pages.study_page import StudyReport
 from engram.paper.registry import STUDIES
+from engram.pictures.canvas import Figure, svg_of
+from engram.pictures.legend_keys import take_legend
+from engram.pictures.marks import mark
+from tests.lab.pages.browser import HEIGHT, ask, browse, complaints, needs_browser
 from tests.lab.pages.test_study_page import FIGURES, small
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-BROWSER = next((path for name in BROWSERS if (path := shutil.which(name))), None)
 WIDTHS = (1280, 390)
-HEIGHT = 4_000
-MEASURE = """<script>
+MEASURE = """
 const beyond = [...document.body.querySelectorAll("*")]
   .filter(each => !each.parentElement.closest(".wide") && each.getBoundingClientRect().right > innerWidth + 0.5);
 const cut = [...document.querySelectorAll("td, th")].filter(each => each.scrollWidth > each.clientWidth + 1);
-parent.document.title = JSON.stringify({
+answer({
   inner: innerWidth,
   scroll: document.documentElement.scrollWidth,
   beyond: beyond.map(each => each.outerHTML.slice(0, 80)),
   cut: cut.map(each => each.textContent),
-  drawings: [...document.querySelectorAll("figure svg")].map(each => each.getBoundingClientRect().width),
+  drawings: [...document.querySelectorAll(".wide > svg")].map(each => each.getBoundingClientRect().width),
   loaded: performance.getEntriesByType("resource").map(each => each.name),
 });
-</script>"""
+"""
 
-pytestmark = pytest.mark.skipif(BROWSER is None, reason=f"none of {', '.join(BROWSERS)} is on the PATH")
+pytestmark = needs_browser
 
 
 @pytest.fixture(scope="module")
@@ -44,20 +40,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = StudyReport(found, tmp_path_factory.mktemp("report"), STUDIES["cartpole"]).write()
     path.write_text(path.read_text().replace("<details>", "<details open>"))
     return path
-
-
-def browse(path: Path, width: int, *options: str) -> subprocess.CompletedProcess[str]:
-    """Open a page in a browser that nothing is known of yet."""
-    assert BROWSER is not None
-    usual = ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--virtual-time-budget=1000")
-    log = ("--enable-logging=stderr", "--v=0", f"--user-data-dir={path.parent / f'profile-{width}'}")
-    words = [BROWSER, *usual, *log, f"--window-size={width},{HEIGHT}", *options, path.as_uri()]
-    return subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
-
-
-def complaints(done: subprocess.CompletedProcess[str]) -> list[str]:
-    """What a page has to say: one without scripts has nothing to, but for errors."""
-    return [line for line in done.stderr.splitlines() if re.search(r":CONSOLE[:(]|Uncaught|net::ERR_", line)]
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -78,18 +60,7 @@ def test_the_page_is_drawn_without_complaints(report: Path, width: int) -> None:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_only_what_is_meant_to_be_scrolled_is_wider_than_the_screen(report: Path, width: int) -> None:
-    measured = report.read_text().replace("</body>", f"{MEASURE}</body>")
-    frame = report.with_name(f"frame-{width}.html")  # as no window is as narrow as a phone's
-    frame.write_text(
-        f'<!DOCTYPE html><title></title><iframe width="{width}" height="900" style="border: 0" '
-        f'srcdoc="{escape(measured)}"></iframe>'
-    )
-    done = browse(frame, 1_600, "--dump-dom")
-    assert done.returncode == 0, done.stderr
-    assert complaints(done) == []
-    title = re.search(r"<title>(.*?)</title>", done.stdout)
-    assert title is not None
-    found: dict[str, Any] = json.loads(unescape(title[1]))
+    found = ask(report.read_text(), MEASURE, report.parent, width=width)
     assert found["inner"] == width
     assert found["scroll"] == width
     assert found["beyond"] == []
@@ -105,3 +76,83 @@ def test_complaints_would_be_seen(tmp_path: Path) -> None:
     broken.write_text("<!DOCTYPE html><title>it</title><script>nobody()</script>")
     (complaint,) = complaints(browse(broken, 390, "--dump-dom"))
     assert "nobody is not defined" in complaint
+
+
+def interactive() -> str:
+    """A page with a figure of two series, one of them extra, and a table of both."""
+    figure = Figure(layout="constrained")
+    axes = figure.subplots()
+    for number, name in enumerate(("LRU", "kM")):
+        (line,) = axes.plot([1, 2, 3], [number + 1, 4, 2], color=f"#{number}{number}77bb")
+        mark(line, name, [f"{name} at {x}" for x in (1, 2, 3)], extra=name == "kM")
+    figure.legend(axes.get_lines(), ["LRU", "kM"], loc="outside upper center")
+    legend = take_legend(figure)
+    rows = [["a", "3 ± 1", "−5"], ["b", "20 ± 1", "1,000"], ["c", "–", "7"]]
+    drawing = Drawing(svg_of(figure).decode(), "A figure", legend=legend)
+    return Page("Page", [Section("Figure", [drawing]), Table(["cell", "LRU", "kM"], rows)]).html()
+
+
+def test_series_are_switched_on_and_off_in_figures_and_tables(tmp_path: Path) -> None:
+    script = """
+const seen = () => [...document.querySelectorAll("svg [data-series], td[data-series]")]
+  .filter(each => getComputedStyle(each).display !== "none").map(each => each.dataset.series).join(" ");
+const buttons = [...document.querySelectorAll(".legend button")];
+const states = [[seen(), buttons.map(each => each.ariaPressed)]];
+buttons[1].click();
+states.push([seen(), buttons.map(each => each.ariaPressed)]);
+buttons[0].click();
+states.push([seen(), buttons.map(each => each.ariaPressed)]);
+answer(states);
+"""
+    assert ask(interactive(), script, tmp_path, width=390) == [
+        ["LRU LRU LRU LRU", ["true", "false"]],  # kM is extra
+        ["LRU kM LRU kM LRU kM LRU kM", ["true", "true"]],
+        ["kM kM kM kM", ["false", "true"]],
+    ]
+
+
+def test_points_are_read_by_pointer_and_by_keyboard(tmp_path: Path) -> None:
+    script = """
+const area = document.querySelector("figure .wide"), tip = document.querySelector(".tip"), read = [];
+const press = (key) => { area.dispatchEvent(new KeyboardEvent("keydown", { key })); read.push(tip.textContent); };
+["ArrowRight", "ArrowRight", "ArrowDown", "Escape"].forEach(press);
+const path = area.querySelector("[data-series] > path"), last = path.getPointAtLength(path.getTotalLength());
+const place = last.matrixTransform(path.getScreenCTM());
+const at = { clientX: place.x + 3, clientY: place.y - 3 };
+area.dispatchEvent(new PointerEvent("pointermove", at));
+read.push(tip.textContent);
+area.dispatchEvent(new PointerEvent("pointermove", { clientX: 1, clientY: 1 }));
+read.push(tip.textContent);
+answer([area.tabIndex, read]);
+"""
+    told = ["LRULRU at 1", "LRULRU at 2", "LRULRU at 2", "", "LRULRU at 3", ""]
+    assert ask(interactive(), script, tmp_path, width=1280) == [0, told]
+
+
+def test_tables_are_sorted_by_a_column_and_back(tmp_path: Path) -> None:
+    script = """
+const order = () => [...document.querySelectorAll("tbody tr")].map(each => each.cells[0].textContent).join("");
+const heads = [...document.querySelectorAll("thead th")], found = [];
+for (const column of [1, 1, 1, 2, 0]) {
+  heads[column].querySelector("button").click();
+  found.push([order(), heads.map(each => each.ariaSort)]);
+}
+answer(found);
+"""
+    down, up = "descending", "ascending"
+    assert ask(interactive(), script, tmp_path, width=1280) == [
+        ["bac", [None, down, None]],  # what has no number comes last, whichever way
+        ["abc", [None, up, None]],
+        ["abc", [None, None, None]],
+        ["bca", [None, None, down]],
+        ["cba", [down, None, None]],
+    ]
+
+
+def test_only_areas_that_can_be_scrolled_or_read_are_stops_of_the_tab_key(tmp_path: Path) -> None:
+    wide = Page("Page", [Table(["a", *"bcdefghijklmnopqrstuvw"], [["1234"] * 23] * 3), Table(["a"], [["1"]])]).html()
+    script = """
+new Promise(requestAnimationFrame).then(() => new Promise(requestAnimationFrame)).then(() => answer(
+  [...document.querySelectorAll(".wide")].map(each => [each.hasAttribute("tabindex"), each.previousSibling.hidden])));
+"""
+    assert ask(wide, script, tmp_path, width=390) == [[True, False], [False, True]]

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-from html import escape, unescape
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,8 @@ from engram.runs.finished import shown_score
 from tests.faults.power import CADENCE, TINY
 from tests.faults.storage import OTHER, interrupted
 from tests.faults.tally import finish
-from tests.lab.pages.test_browser import BROWSER, MEASURE, browse
+from tests.lab.pages.browser import ask, needs_browser
+from tests.lab.pages.test_browser import MEASURE
 
 
 @pytest.fixture(scope="module")
@@ -70,25 +70,18 @@ def test_the_page_of_several_runs_shows_them_side_by_side(folders: list[Path], t
     html = (tmp_path / "index.html").read_text()
     assert "<h1>3 runs: MFEC in CartPole-v1</h1>" in html
     assert "half is interrupted: 60 of 90 steps are saved" in html
-    rows = re.findall(r"<tr><td.*?</tr>", html)
+    rows = re.findall(r"<tr><th scope=\"row\".*?</tr>", html)
     assert sum("MFEC with LRU" in row for row in rows) == 3
-    assert re.search(r"<td data-label=\"setting\">seed</td>", html)
+    assert re.search(r"<th scope=\"row\" data-label=\"setting\">seed</th>", html)
     assert "Striped, because they lie on each other: one and half." in html  # as far as the interrupted one got
 
 
-@pytest.mark.skipif(BROWSER is None, reason="there is no browser")
+@needs_browser
 def test_the_page_of_several_runs_fits_the_screen(folders: list[Path], tmp_path: Path) -> None:
     named = [shutil.copytree(folder, tmp_path / f"cartpole-mfec-lru-10-s1-{folder.name}-4a3773") for folder in folders]
-    page = RunReport.read(named, tmp_path / "report").write()
-    measured = escape(page.read_text().replace("</body>", f"{MEASURE}</body>"))
+    html = RunReport.read(named, tmp_path / "report").write().read_text()
     for width in (1100, 390):
-        frame = tmp_path / f"{width}.html"
-        frame.write_text(
-            f'<!DOCTYPE html><title></title><iframe width="{width}" height="900" srcdoc="{measured}"></iframe>'
-        )
-        title = re.search(r"<title>(.*?)</title>", browse(frame, 1_600, "--dump-dom").stdout)
-        assert title is not None
-        found = json.loads(unescape(title[1]))
+        found = ask(html, MEASURE, tmp_path, width=width)
         assert (found["inner"], found["scroll"], found["beyond"], found["cut"]) == (width, width, [], [])
 
 

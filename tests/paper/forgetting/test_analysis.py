@@ -64,6 +64,8 @@ def test_cells_that_never_filled_or_lack_runs_are_not_counted(tmp_path: Path) ->
     assert {(each.cells, len(each.worse)) for each in [record(evidence, "dkm:decay=0.1", PLACES)]} == {(3, 0)}
     lost = Evidence([forgotten(tmp_path, without=lambda place: place["capacity"] == 50 and place["seed"] == 1)])
     assert record(lost, "fading", PLACES).cells == 2
+    twice = [place for place in declare(FORGETTING, tmp_path).items() if place[1]["seed"] < 2]
+    assert record(Evidence([results(FORGETTING, forgetting_score, places=dict(twice))]), "fading", PLACES).cells == 0
     nothing = record(Evidence(), "fading", PLACES)
     assert (nothing.cells, nothing.nearly_everywhere) == (0, False)
     assert ranked([nothing, record(evidence, "lru", PLACES)])[-1] is nothing

@@ -9,12 +9,12 @@ from typing import Self
 import numpy as np
 
 from engram.lab.pages.style import Look
-from engram.lab.statistics import curve_interval
+from engram.lab.statistics import FEWEST, curve_interval
 from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
 from engram.runs.folder import RunFolder
 from engram.typing import Array
 
-BAND = "95 % bootstrap intervals of that mean"
+BAND = "95 % t intervals of that mean"
 LABEL_GAP = 0.055  # between two labels, in heights of the plot
 COLUMNS = 4  # of a grid of curves
 LEGEND_COLUMNS = 6
@@ -92,8 +92,8 @@ def _draw(axes: Axes, curves: Sequence[Curve], looks: Mapping[str, Look], *, wid
     for curve in curves:
         look = looks[curve.label]
         axes.plot(curve.steps, curve.returns.mean(axis=0), color=look.colour, linestyle=look.linestyle, linewidth=width)
-        if len(curve.returns) > 1:
-            band = curve_interval(curve.returns, repetitions=2_000)
+        if len(curve.returns) >= FEWEST:
+            band = curve_interval(curve.returns)
             axes.fill_between(curve.steps, band.low, band.high, color=look.colour, alpha=0.15, linewidth=0)
     axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}k" if x else "0")
     axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))

@@ -10,8 +10,10 @@ from engram.lab.pages.page import (
     Entry,
     Facts,
     Film,
+    Finding,
     Folded,
     Names,
+    Ornament,
     Page,
     Section,
     Table,
@@ -34,12 +36,14 @@ def _block(block: Block) -> list[str]:  # noqa: PLR0911 (one for each kind)
     match block:
         case Text(text=text):
             return [_escape(text)]
+        case Finding(text=text):
+            return [f"**{_escape(text)}**"]
         case Warnings(texts=texts):
             return ["\n".join(f"- **{_escape(text)}**" for text in texts)]
         case Names(names=names):
             return [", ".join(f"`{name}`" for name in names)]
-        case Drawing(file=file, caption=caption):
-            return [f"![{_escape(caption)}]({file})", f"*{_escape(caption)}*"]
+        case Drawing(file=file, caption=caption, alt=alt):
+            return [f"![{_escape(alt or caption)}]({file})", f"*{_escape(caption)}*"]
         case Panels(drawings=drawings):
             return _blocks(drawings)
         case Table():
@@ -53,7 +57,7 @@ def _block(block: Block) -> list[str]:  # noqa: PLR0911 (one for each kind)
             return [f"![{file}]({file})"]
         case Section(title=title, blocks=inside):
             return [f"## {title}", *_blocks(inside)]
-        case Folded():
+        case Folded() | Ornament():
             return []
     raise TypeError(f"there is no Markdown for {type(block).__name__}")
 
@@ -71,7 +75,7 @@ def _table(table: Table) -> list[str]:
 
 
 def _cell(cell: Entry) -> str:
-    text = _escape(cell.text)
+    text = f"[{_escape(cell.text)}]({cell.link})" if cell.link else _escape(cell.text)
     parts = [f"**{text}**" if cell.bold else text, *([cell.mark] if cell.mark else [])]
     below = "".join(f"<br><sub>{_escape(line)}</sub>" for line in cell.below)
     return " ".join(parts) + below

@@ -25,7 +25,7 @@ def interval_text(interval: Interval | None, digits: int | None = None) -> str:
         return "–"
     places = digits_for(np.array(interval.estimate)) if digits is None else digits
     low, estimate, high = (_zero(value, places) for value in interval)
-    if not np.isfinite(low):
+    if not interval.bounded:
         return f"{estimate:.{places}f}"
     return f"{estimate:.{places}f} [{low:.{places}f}, {high:.{places}f}]"
 

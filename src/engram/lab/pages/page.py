@@ -1,76 +1,18 @@
-"""A report as one HTML file that needs nothing else: no network and no script, in light and in dark."""
+"""A report as one HTML file that needs nothing else: no network and, to be read, no script, in light and in dark."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from html import escape
+from importlib.resources import files
 from pathlib import PurePath
 from typing import Protocol
 
-from engram.pictures.colours import INK
+from engram.lab.pages.inline_svg import inlined
+from engram.pictures.marks import Key
 
 ABOUT = "engram:about"  # name of the line in which a page says what it is about
-CSS = """
-:root { color-scheme: light dark; --ink: #1f2328; --soft: #59636e; --line: #d1d9e0; --paper: #fff; --tint: #f3f5f7; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e8eb; --soft: #9aa4af; --line: #3a424b; --paper: #15181c; --tint: #1f242a; }
-  figure svg, .key { filter: brightness(1.25); }
-}
-body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 66rem; font: 1rem/1.55 system-ui, sans-serif;
-  background: var(--paper); color: var(--ink); }
-h1 { font-size: 1.6rem; line-height: 1.25; margin: 0.5rem 0 1rem; text-wrap: balance; }
-h2 { font-size: 1.2rem; margin: 2.6rem 0 0.6rem; }
-p, figcaption, dl, summary { max-width: 46rem; }
-figure { margin: 1.5rem 0; }
-figure svg { display: block; width: 100%; height: auto; color: var(--ink);
-  min-width: calc(0.75 * var(--width)); max-width: var(--width); }
-figure img, figure video { display: block; max-width: 100%; }
-figure [hidden] { display: none; }
-figcaption, .note, caption { color: var(--soft); font-size: 0.9rem; }
-.wide { position: relative; overflow-x: auto; margin: 0.8rem 0; }
-figure .wide { margin: 0 0 0.4rem; }
-table { border-spacing: 0; line-height: 1.5rem; font-variant-numeric: tabular-nums; }
-caption { caption-side: top; text-align: left; padding-bottom: 0.4rem; font-weight: 600; color: var(--ink);
-  max-width: calc(100vw - 2rem); }
-th, td { padding: 0.375rem 0.7rem; text-align: right; white-space: nowrap; vertical-align: top; }
-th:first-child, td:first-child { text-align: left; padding-left: 0; position: sticky; left: 0;
-  background: var(--paper); }
-.marked td, .marked th { padding-right: 1.7rem; }
-.mark { position: absolute; margin-left: 0.25rem; font-size: 0.85em; }
-.prose td, .prose th { text-align: left; white-space: normal; min-width: 4rem; }
-.prose td:first-child, .prose th:first-child { white-space: nowrap; min-width: 0; }
-.prose b { white-space: nowrap; }
-thead th { border-bottom: 1.5px solid var(--ink); font-weight: 600; vertical-align: bottom; white-space: normal; }
-thead th:first-child { min-width: 4.5rem; }
-td { border-bottom: 1px solid var(--line); }
-td small { display: block; color: var(--soft); font-size: 0.8rem; line-height: 1.25rem; white-space: nowrap; }
-td.dim { color: var(--soft); }
-.key { display: inline-block; width: 0.7rem; height: 0.7rem; border-radius: 50%; margin-right: 0.5rem; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.3rem 1.2rem; margin: 0; }
-dt { color: var(--soft); }
-dd { margin: 0; min-width: 0; overflow-wrap: anywhere; grid-column: 2; }
-code { font: 0.9em ui-monospace, monospace; }
-code span { display: inline-block; max-width: 100%; overflow-wrap: anywhere; }
-details { margin: 0.8rem 0; }
-summary { cursor: pointer; color: var(--soft); }
-@media (min-width: 68rem) {  /* a wide table may go beyond the text, to the window's edge */
-  .wide:has(> table) { width: max-content; min-width: 100%; max-width: calc(50vw + 31rem); }
-}
-ul.warning { background: var(--tint); border-left: 3px solid #D55E00; padding: 0.6rem 1rem 0.6rem 2rem; }
-@media (max-width: 32rem) {
-  dl { grid-template-columns: minmax(0, 1fr); gap: 0; }
-  dd { margin-bottom: 0.6rem; grid-column: 1; }
-  table { font-size: 0.85rem; line-height: 1.25rem; }
-  th, td { padding: 0.375rem 0.4rem; }
-  .marked td, .marked th { padding-right: 1.5rem; }
-  .prose thead { display: none; }
-  .prose tbody, .prose tr, .prose td, .prose td:first-child { display: block; white-space: normal; }
-  .prose td { padding: 0; border: 0; }
-  .prose tr { padding: 0.5rem 0; border-bottom: 1px solid var(--line); }
-  .prose td:first-child:not([data-label]) { float: left; margin-right: 0.6rem; }
-  .prose td[data-label]::before { content: attr(data-label) ": "; color: var(--soft); }
-}
-"""
 
 
 class Block(Protocol):
@@ -78,6 +20,10 @@ class Block(Protocol):
 
     def html(self) -> str:
         """The block as HTML."""
+
+
+class Ornament:
+    """A block that shows again what is said beside it; Markdown leaves it out."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +36,18 @@ class Text:
     def html(self) -> str:
         """A paragraph."""
         kind = ' class="note"' if self.note else ""
-        return f"<p{kind}>{_text(self.text)}</p>"
+        return f"<p{kind}>{text_html(self.text)}</p>"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What came out, in a plain sentence: the first thing on a page."""
+
+    text: str
+
+    def html(self) -> str:
+        """A paragraph in large print."""
+        return f'<p class="finding">{text_html(self.text)}</p>'
 
 
 @dataclass(frozen=True)
@@ -112,7 +69,7 @@ class Warnings:
 
     def html(self) -> str:
         """A highlighted list."""
-        return f'<ul class="warning">{"".join(f"<li>{_text(text)}</li>" for text in self.texts)}</ul>'
+        return f'<ul class="warning">{"".join(f"<li>{text_html(text)}</li>" for text in self.texts)}</ul>'
 
 
 @dataclass(frozen=True)
@@ -122,11 +79,17 @@ class Drawing:
     svg: str
     caption: str
     file: str = ""  # the path of the figure as a file, relative to the page
+    alt: str = ""  # what is to be seen in it, for those who do not see it; by default its caption
+    legend: Sequence[Key] = ()  # above the figure; a reader can switch each on and off
+    about: str = ""  # an agent, which a reader can switch off with all that is about it
 
     def html(self) -> str:
         """The drawing inside the page; where the screen is much narrower, it is scrolled and not shrunk."""
-        drawing = f'<div class="wide">{_inline(self.svg, self.caption)}</div>'
-        return f"<figure>\n{drawing}\n<figcaption>{_text(self.caption)}</figcaption>\n</figure>"
+        keys = "".join(f'<li data-key="{escape(key.name)}">{_line(key)}{escape(key.name)}</li>' for key in self.legend)
+        legend = f'<ul class="legend">{keys}</ul>\n' if keys else ""
+        drawing = scrolled(inlined(self.svg, self.alt or self.caption), "figure")
+        caption = f"<figcaption>{text_html(self.caption)}</figcaption>"
+        return f"<figure{_about(self.about)}>\n{legend}{drawing}\n{caption}\n</figure>"
 
 
 @dataclass(frozen=True)
@@ -139,16 +102,22 @@ class Entry:
     dim: bool = False
     hint: str = ""  # shown when it is pointed at
     mark: str = ""  # beside the text, where it does not move it
+    kind: str = ""  # how it looks: a class of the style sheet
+    link: str = ""  # where the text leads
+    blocks: Sequence[Block] = ()  # below the text; Markdown leaves them out
 
-    def html(self, label: str = "") -> str:
-        """The cell; its label is shown before it on screens too narrow for a header."""
-        text = f"<b>{_text(self.text)}</b>" if self.bold else _text(self.text)
+    def html(self, label: str = "", *, head: bool = False) -> str:
+        """The cell, or the head of a row; its label is shown before it on screens too narrow for a header."""
+        text = f"<b>{text_html(self.text)}</b>" if self.bold else text_html(self.text)
+        text = f'<a href="{escape(self.link)}">{text}</a>' if self.link else text
         mark = f'<span class="mark">{escape(self.mark)}</span>' if self.mark else ""
-        below = "".join(f"<small>{_text(line)}</small>" for line in self.below)
-        kind = ' class="dim"' if self.dim else ""
-        hint = f' title="{escape(self.hint)}"' if self.hint else ""
-        label = f' data-label="{escape(label)}"' if label else ""
-        return f"<td{kind}{hint}{label}>{text}{mark}{below}</td>"
+        below = "".join(f"<small>{text_html(line)}</small>" for line in self.below)
+        blocks = "".join(block.html() for block in self.blocks)
+        kinds = " ".join([*([self.kind] if self.kind else []), *(["dim"] if self.dim else [])])
+        attributes = {"class": kinds, "title": self.hint, "data-label": label}
+        given = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items() if value)
+        tag, scope = ("th", ' scope="row"') if head else ("td", "")
+        return f"<{tag}{scope}{given}>{text}{mark}{below}{blocks}</{tag}>"
 
 
 @dataclass(frozen=True)
@@ -161,23 +130,26 @@ class Table:
     colours: Sequence[str] = ()
     note: str = ""
     prose: bool = False  # cells hold sentences
+    about: str = ""  # an agent, which a reader can switch off with all that is about it
 
     def html(self) -> str:
         """A table that can be scrolled where it is wider than the page."""
-        header = "".join(f'<th scope="col">{_text(name)}</th>' for name in self.header)
+        header = "".join(f'<th scope="col">{text_html(name)}</th>' if name else "<td></td>" for name in self.header)
         rows = []
         for i, row in enumerate(self.rows):
             key = f'<span class="key" style="background: {self.colours[i]}"></span>' if self.colours else ""
             cells = [cell if isinstance(cell, Entry) else Entry(cell) for cell in row]
             labels = self.header if self.prose else [""] * len(cells)
-            html = "".join(cell.html(label) for cell, label in zip(cells, labels, strict=True))
+            pairs = enumerate(zip(cells, labels, strict=True))
+            html = "".join(cell.html(label, head=place == 0) for place, (cell, label) in pairs)
             rows.append(f"<tr>{html.replace('>', f'>{key}', 1)}</tr>")
         marked = any(isinstance(cell, Entry) and cell.mark for row in self.rows for cell in row)
-        kinds = ["wide", *(["prose"] if self.prose else []), *(["marked"] if marked else [])]
-        caption = f"<caption>{_text(self.caption)}</caption>" if self.caption else ""
+        kinds = "".join([" prose" if self.prose else "", " marked" if marked else ""])
+        caption = f"<caption>{text_html(self.caption)}</caption>" if self.caption else ""
         body = f"{caption}<thead><tr>{header}</tr></thead>\n<tbody>\n" + "\n".join(rows) + "\n</tbody>"
-        note = f'<p class="note">{_text(self.note)}</p>' if self.note else ""
-        return f'<div class="{" ".join(kinds)}"><table>{body}</table></div>\n{note}'
+        note = f'<p class="note">{text_html(self.note)}</p>' if self.note else ""
+        table = scrolled(f"<table>{body}</table>", self.caption or "table", kinds)
+        return f"<div{_about(self.about)}>{table}\n{note}</div>" if self.about else f"{table}\n{note}"
 
 
 @dataclass(frozen=True)
@@ -252,7 +224,8 @@ class Section:
 
     def html(self) -> str:
         """The heading and its blocks."""
-        return f"<h2>{escape(self.title)}</h2>\n" + "\n".join(block.html() for block in self.blocks)
+        inside = "\n".join(block.html() for block in self.blocks)
+        return f'<section id="{anchor(self.title)}">\n<h2>{escape(self.title)}</h2>\n{inside}\n</section>'
 
 
 @dataclass(frozen=True)
@@ -274,31 +247,54 @@ class Page:
 <meta name="viewport" content="width=device-width, initial-scale=1">{about}
 <link rel="icon" href="data:,">
 <title>{escape(self.title)}</title>
-<style>{CSS}</style>
+<style>
+{_part("page.css")}</style>
 </head>
 <body>
+<a class="skip" href="#content">Skip to the content</a>
+<main id="content">
 <h1>{escape(self.title)}</h1>
 {blocks}
+</main>
+<script>
+{_part("page.js")}</script>
 </body>
 </html>
 """
 
 
-def _text(text: str) -> str:
+def anchor(title: str) -> str:
+    """The name by which a link leads to a section."""
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+
+
+def scrolled(html: str, name: str, kinds: str = "") -> str:
+    """What may be wider than the screen, in an area that is scrolled, with the keyboard too."""
+    return f'<div class="wide{kinds}" tabindex="0" role="group" aria-label="{escape(name)}">{html}</div>'
+
+
+def text_html(text: str) -> str:
     """Text as HTML: a minus, not a hyphen, before numbers, and no line break before a percent sign."""
     return re.sub(r"(?<![\w-])-(?=[0-9]|inf)", "−", escape(text)).replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+@cache
+def _part(name: str) -> str:
+    """A file of this package that becomes part of every page."""
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _about(name: str) -> str:
+    return f' data-series="{escape(name)}"' if name else ""
+
+
+def _line(key: Key) -> str:
+    """A short line as the figure draws the series."""
+    dashes = f' stroke-dasharray="{key.dashes}"' if key.dashes else ""
+    line = f'<line x1="0" y1="4" x2="26" y2="4" stroke="{key.colour}" stroke-width="2.5"{dashes}/>'
+    return f'<svg class="key" viewBox="0 0 26 8" aria-hidden="true">{line}</svg>'
 
 
 def _words(command: str) -> str:
     """A command as HTML; lines are broken between its words only, not at hyphens."""
     return " ".join(f"<span>{escape(word)}</span>" for word in command.split(" "))
-
-
-def _inline(svg: str, description: str) -> str:
-    """An SVG as part of the page: no XML header, in the page's text colour, described for screen readers."""
-    drawing = svg[svg.index("<svg") :].replace(INK.lower(), "currentColor").replace(INK, "currentColor")
-    drawing = re.sub(r"\s*<metadata>.*?</metadata>", "", drawing, flags=re.DOTALL)
-    drawing = re.sub(r'<g id="[^"]*"', "<g", drawing)  # names that nothing refers to, and that other drawings have too
-    width = re.match(r'<svg[^>]* width="([0-9.]+pt)"', drawing)
-    size = f' style="--width: {width[1]}"' if width else ""
-    return drawing.replace("<svg", f'<svg role="img" aria-label="{escape(description)}"{size}', 1)

@@ -8,7 +8,8 @@ from engram.errors import RunFolderError
 from engram.files.disk import inside, is_file, read_file, write_atomically
 from engram.lab.pages.markdown import markdown
 from engram.lab.pages.page import ABOUT, Drawing, Page
-from engram.pictures.canvas import Figure, save
+from engram.pictures.canvas import Figure, save, svg_of
+from engram.pictures.legend_keys import take_legend
 
 PAGES = ("index.html", "README.md")
 
@@ -38,7 +39,11 @@ def write_page(page: Page, out: Path) -> Path:
     return path
 
 
-def write_figure(figure: Figure, out: Path, name: str, caption: str) -> Drawing:
-    """Write a figure as SVG and PNG; return it as a block of the page."""
-    saved = save(figure, inside(out, "figures") / name)
-    return Drawing(read_file(saved.svg).decode(), caption, f"figures/{name}.png")
+def write_figure(figure: Figure, out: Path, name: str, caption: str, alt: str = "") -> Drawing:
+    """Write a figure as SVG and PNG; return it as a block of the page, where its legend is text above it.
+
+    `alt` says what is to be seen in it, for those who do not see it.
+    """
+    save(figure, inside(out, "figures") / name)
+    legend = take_legend(figure)
+    return Drawing(svg_of(figure).decode(), caption, f"figures/{name}.png", alt, legend)

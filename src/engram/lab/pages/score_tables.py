@@ -14,13 +14,7 @@ from engram.lab.pages.numbers import digits_for, interval_text, score_text
 from engram.lab.pages.page import Entry, Table
 from engram.lab.pages.wording import steps_in_words
 from engram.lab.reference import Reference, Score
-from engram.lab.statistics import (
-    Interval,
-    difference_from,
-    improvement_interval,
-    pooled_interquartile_mean,
-    stratified_bootstrap,
-)
+from engram.lab.statistics import FEWEST, difference_from, improvement_interval, interquartile_interval
 from engram.typing import Array
 
 UNFILLED = "○"
@@ -115,15 +109,15 @@ class Block:
         return found
 
     def intervals(self, caption: str) -> Table:
-        """Interquartile means with stratified bootstrap intervals."""
+        """Interquartile means with their intervals."""
         rows = []
         for size in self.sizes:
             cells = []
             for name in self.strategies:
                 scores, absent = self.scores(name, size), absence(self.evidence, self.cell(name, size))
-                cells.append(absent if scores is None else interval_text(robust_mean([scores]), self.digits))
+                cells.append(absent if scores is None else interval_text(interquartile_interval([scores]), self.digits))
             rows.append([f"{size:,}", *cells])
-        every = [robust_mean(list(cells.values())) for cells in self._filled()]
+        every = [interquartile_interval(cells.values()) if cells else None for cells in self._filled()]
         rows.append(["all that filled", *(interval_text(each, self.digits) for each in every)])
         return Table(["entries per action", *self.labels], rows, caption)
 
@@ -146,7 +140,7 @@ class Block:
                     row.append("–")
                     continue
                 pair = ([cells[name][size] for size in sizes] for name in (ours, theirs))
-                row.append(interval_text(improvement_interval(*pair, repetitions=2_000), digits=2))
+                row.append(interval_text(improvement_interval(*pair), digits=2))
             rows.append(row)
         return Table(["", *(f"> {name}" for name in self.labels)], rows, caption)
 
@@ -266,12 +260,7 @@ def entry(
 
 def differs(scores: Array, theirs: Score | None, steps: Sequence[int]) -> str:
     """A mark where ours and theirs are further apart than chance between seeds explains, after equal training."""
-    if theirs is None or len(scores) < 2 or tuple(steps) != (theirs.steps,):
+    if theirs is None or len(scores) < FEWEST or tuple(steps) != (theirs.steps,):
         return ""
     gap = difference_from(scores, theirs.mean, theirs.std, theirs.seeds)
     return ABOVE if gap.above(0) else BELOW if gap.below(0) else ""
-
-
-def robust_mean(strata: Sequence[Array]) -> Interval | None:
-    """The interquartile mean of all scores, each stratum resampled on its own."""
-    return stratified_bootstrap(pooled_interquartile_mean, strata, repetitions=2_000) if strata else None

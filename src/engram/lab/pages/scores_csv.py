@@ -6,8 +6,9 @@ from io import StringIO
 
 from engram.lab.cell import Cell
 from engram.lab.evidence import Evidence
-from engram.lab.pages.score_tables import differs, robust_mean
+from engram.lab.pages.score_tables import differs
 from engram.lab.reference import Reference
+from engram.lab.statistics import interquartile_interval
 
 OURS = (
     *("env", "agent", "strategy", "capacity", "steps", "seeds"),
@@ -25,10 +26,10 @@ def scores_csv(evidence: Evidence, runs: Mapping[Cell, Sequence[str]], reference
         scores = evidence.scores(*cell)
         if scores is None:
             continue
-        steps, robust = evidence.steps[cell], robust_mean([scores])
-        assert robust is not None
+        steps, robust = evidence.steps[cell], interquartile_interval([scores])
+        low, high = (robust.low, robust.high) if robust.bounded else (None, None)
         std = scores.std(ddof=1) if len(scores) > 1 else None
-        numbers = (scores.mean(), std, robust.estimate, robust.low, robust.high)
+        numbers = (scores.mean(), std, robust.estimate, low, high)
         theirs = [reference.scores.get(cell) for reference in references]
         writer.writerow(
             [

@@ -7,7 +7,7 @@ import numpy as np
 
 from engram.lab.pages.curves import add_legend
 from engram.lab.pages.style import Look
-from engram.lab.statistics import stratified_bootstrap
+from engram.lab.statistics import mean_interval
 from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
 from engram.typing import Array
 
@@ -26,23 +26,28 @@ class Panel:
 
 
 def score_by_size(panels: Sequence[Panel], looks: Mapping[str, Look], *, y_label: str) -> Figure:
-    """The mean score over seeds at each size, with its 95 % bootstrap interval."""
+    """The mean score over seeds at each size, with its 95 % t interval."""
     with mpl.rc_context(STYLE):
         figure, grid = _panels(panels)
         for axes, panel in zip(grid, panels, strict=True):
             for number, (name, by_size) in enumerate(panel.scores.items()):
                 sizes = np.array(sorted(by_size))
                 shift = 1.012 ** (number - len(panel.scores) / 2)  # so that intervals do not cover one another
-                intervals = [stratified_bootstrap(_mean, [by_size[size]], repetitions=2_000) for size in sizes]
+                intervals = [mean_interval(by_size[size]) for size in sizes]
                 means = np.array([each.estimate for each in intervals])
                 colour, style = looks[name].colour, looks[name].linestyle
                 axes.plot(
                     sizes * shift, means, color=colour, linestyle=style, marker="o", markersize=3.5, linewidth=1.5
                 )
-                bounds = [[m - i.low, i.high - m] for m, i in zip(means, intervals, strict=True) if np.isfinite(i.low)]
-                if len(bounds) == len(sizes):
+                known = np.array([each.bounded for each in intervals])
+                bounds = np.array([[i.estimate - i.low, i.high - i.estimate] for i in intervals if i.bounded])
+                if len(bounds):
                     axes.errorbar(
-                        sizes * shift, means, np.array(bounds).T, fmt="none", ecolor=colour, alpha=0.5, elinewidth=1.2
+                        *((sizes * shift)[known], means[known], bounds.T),
+                        fmt="none",
+                        ecolor=colour,
+                        alpha=0.5,
+                        elinewidth=1.2,
                     )
             _draw_baselines(axes, panel, looks)
             _sizes_below(axes, panel)
@@ -123,11 +128,6 @@ def needed_memory(means: Mapping[int, float]) -> tuple[Array, Array]:
     useful = np.concatenate([[True], np.diff(reached) > 0])
     levels = np.linspace(reached[0], reached[-1], LEVELS)
     return levels, np.exp(np.interp(levels, reached[useful], np.log(sizes)[useful]))
-
-
-def _mean(strata: Sequence[Array]) -> Array:
-    mean: Array = strata[0].mean(axis=-1)
-    return mean
 
 
 def _panels(panels: Sequence[Panel], *, sharey: bool = True) -> tuple[Figure, list[Axes]]:

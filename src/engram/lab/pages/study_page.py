@@ -264,16 +264,22 @@ class StudyReport:
         if not block.complete():
             return []
         name = self.where(block.env, block.agent)
-        found: list[page.Block] = [block.intervals(f"{name}: interquartile mean [95 % stratified bootstrap interval]")]
+        found: list[page.Block] = [block.intervals(f"{name}: interquartile mean [95 % interval]")]
         improvements = block.improvements(f"{name}: probability that a run of the row scores above one of the column")
         return [*found, *([] if improvements is None else [improvements]), self._late_training(block)]
 
     def training_text(self, runs: Iterable[str], digits: int) -> str:
-        """Mean ± standard deviation over runs of the returns of their training episodes, over the time of the score."""
+        """Mean ± standard deviation over runs of the returns of their training episodes, over the time of the score.
+
+        Between two evaluations there are few long episodes or many short ones: each episode counts once.
+        """
         frame, means = self.results.evaluations, []
         for run in runs:
-            last = frame.filter(frame["run"] == run).tail(LAST_EVALUATIONS)["training_return"].drop_nulls()
-            means += [last.mean()] if len(last) else []
+            last = frame.filter(frame["run"] == run).tail(LAST_EVALUATIONS).drop_nulls("training_return")
+            if last.height:
+                means.append(
+                    np.average(last["training_return"].to_numpy(), weights=last["training_episodes"].to_numpy())
+                )
         return score_text(np.array(means), digits) if means else "–"
 
     def _late_training(self, block: Block) -> page.Table:

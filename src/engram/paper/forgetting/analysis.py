@@ -20,7 +20,7 @@ from engram.lab.evidence import Evidence
 from engram.lab.labels import strategy_label
 from engram.lab.pages import page
 from engram.lab.pages.study_page import StudyReport
-from engram.lab.statistics import difference, probability_of_improvement
+from engram.lab.statistics import FEWEST, difference, probability_of_improvement
 from engram.lab.verdicts import place_label
 
 RIVALS = ("lru", "kmeans", "dkm")
@@ -44,7 +44,7 @@ class Record:
 
 
 def record(evidence: Evidence, setting: str, cells: Sequence[tuple[str, str, int]]) -> Record:
-    """Compare a setting with the three in every cell in which all have their runs and a table filled."""
+    """Compare a setting with the three in every cell in which all have three runs and a table filled."""
     worse, better, above = [], [], []
     counted = 0
     for env, agent, size in cells:
@@ -52,6 +52,8 @@ def record(evidence: Evidence, setting: str, cells: Sequence[tuple[str, str, int
         theirs = {name: evidence.scores(env, agent, name, size) for name in RIVALS if name != setting}
         there = [scores for scores in theirs.values() if scores is not None]
         if ours is None or len(there) < len(theirs) or not evidence.filled(env, agent, size):
+            continue
+        if min(map(len, (ours, *there))) < FEWEST:
             continue
         counted += 1
         gaps = [difference(ours, scores) for scores in there]

@@ -141,7 +141,7 @@ def lengths_figure(lengths: pl.DataFrame, capacity: int) -> Figure:
                 x, [each.estimate for each in intervals], color=colour, marker="o", markersize=4, label=NAMES[method]
             )
             low, high = [each.low for each in intervals], [each.high for each in intervals]
-            if np.all(np.isfinite(low)):
+            if all(each.bounded for each in intervals):
                 axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
         axes.set_xscale("log")
         axes.set_xticks(x, [f"{value:g} N" for value in x])
