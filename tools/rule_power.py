@@ -93,8 +93,8 @@ def _page(claims: Sequence[Claim], found: Mapping[int, Sequence[Chance]], draws:
         "- *exchanged*: the strategy that is said to win has the scores of another, and that one its scores. Here it "
         "should hold once in 20 at most.",
         "",
-        "Seeds are runs per cell; off Atari MFEC is run with 20 and NEC with 10, which is why they are tried. Where a "
-        "true claim holds less than 8 times in 10 (†), the seeds are too few: an open verdict is then *cannot be "
+        "Seeds are runs per cell. Off Atari, 20 of MFEC and 10 of NEC are enough for every rule. Where a true claim "
+        "holds less than 8 times in 10 (†), the seeds are too few: an open verdict is then *cannot be "
         "decided*. How well the intervals cover: [coverage](coverage.md).",
         "",
         "| claim | seeds | paper: holds | paper: does not hold | alike: holds | exchanged: holds |",

@@ -13,7 +13,7 @@ from engram.cli import main
 from engram.commands.bench import show, table_of, table_of_changes
 from engram.commands.decide_claims import text_of
 from engram.commands.screen import UNLIMITED, new_console
-from engram.lab.verdicts import Claim, Verdict
+from engram.lab.verdicts import Claim, Findings, Verdict
 from tests.faults.power import CADENCE, TINY
 from tests.faults.storage import interrupted
 from tests.faults.tally import finish
@@ -33,7 +33,17 @@ ROWS = [
     )
     for peer in ("FAISS flat", "USearch exact")
 ]
-CLAIM = Claim(5, "LRU improves with memory size, clustering does not.", "Slope of the score over doublings.", (), None)  # type: ignore[arg-type]
+CLAIM = Claim(
+    5,
+    "LRU improves with memory size, clustering does not.",
+    "“LRU tends to improve monotonically”",
+    "Slope of the score over doublings.",
+    (),
+    lambda evidence: Findings(),
+    least_seeds=5,
+    note="A note about the rule.",
+)
+HEADLINE = "LRU rises by 12.3 per doubling (CartPole, MFEC), 95 % interval 10.1 to 14.5"
 WHY = "supported: LRU rises per doubling (CartPole, MFEC): 12.3 [10.1, 14.5]; kM does not rise: -0.123 [-1.5, 1.25]"
 
 
@@ -64,12 +74,14 @@ def test_speeds_and_their_changes(width: int) -> None:
 @pytest.mark.parametrize("rule", [False, True])
 def test_claims(width: int, rule: bool) -> None:
     console = on_screen(width)
-    console.print(text_of(CLAIM, Verdict("does not hold", WHY), width, rule=rule))
+    console.print(text_of(CLAIM, Verdict("does not hold", HEADLINE, WHY), width, rule=rule))
     lines = told(console).splitlines()
-    assert lines[0].startswith(" 5  does not hold  LRU improves")
-    assert numbers(" ".join(lines)) == ["5", *numbers(WHY)]
-    assert max(map(len, lines)) <= max(width, 43)
-    assert (CLAIM.rule.split()[0] in told(console)) == rule
+    assert lines[0].startswith(" 5  does not hold      LRU improves")
+    assert numbers(" ".join(lines)) == ["5", *numbers(WHY if rule else HEADLINE)]
+    assert max(map(len, lines)) <= max(width, 47)
+    said = " ".join(told(console).split())
+    for text in (CLAIM.quote, CLAIM.rule, CLAIM.note):
+        assert (text in said) == rule
 
 
 @pytest.mark.parametrize("width", ["40", "60", "80", None])

@@ -50,8 +50,12 @@ def claims(words: Sequence[str], console: Console) -> None:
 
 
 def text_of(claim: Claim, verdict: Verdict, width: int, *, rule: bool = False) -> Text:
-    """A claim with its verdict and why, beside each other; lines are broken between words only."""
-    parts = [(claim.text, "bold"), *([(claim.rule, "dim")] if rule else []), (verdict.why, "")]
+    """A claim with its verdict and the finding, beside each other; lines are broken between words only.
+
+    With its rule, what the paper says, what to know about the rule, and all that led to the verdict.
+    """
+    explained = [(text, "dim") for text in (claim.quote, claim.rule, claim.note) if text] if rule else []
+    parts = [(claim.text, "bold"), *explained, (verdict.why if rule else verdict.headline, "")]
     head = Text.assemble(
         f"{claim.number:2}  ", (f"{verdict.word:{max(map(len, COLOURS))}}", COLOURS[verdict.word]), "  "
     )
