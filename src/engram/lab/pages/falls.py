@@ -18,7 +18,7 @@ FEWEST_EVALUATIONS = 6  # of a run, so that each sixth of it has one
 
 
 class Fall(NamedTuple):
-    """How the return of a strategy changes from the third to the last sixth of training."""
+    """How the return of a strategy changes from the third sixth of training to the last."""
 
     strategy: str
     early: float  # mean return from a third to half of training
@@ -47,9 +47,22 @@ def _early_and_late(steps: Array, returns: Array) -> tuple[float, float] | None:
     """The mean return from a third to half of training, and in its last sixth."""
     if len(steps) < FEWEST_EVALUATIONS:
         return None
-    total = steps[-1]
-    early, late = returns[(steps >= total / 3) & (steps < total / 2)], returns[steps > total * 5 / 6]
+    early, late = (returns[sixth] for sixth in _sixths(steps))
     return (float(early.mean()), float(late.mean())) if len(early) and len(late) else None
+
+
+def _sixths(steps: Array) -> tuple[Array, Array]:
+    """Which evaluations are in the third sixth of training, and which in the last."""
+    total = steps[-1]
+    return (steps >= total / 3) & (steps < total / 2), steps > total * 5 / 6
+
+
+def _windows(block: Block) -> str:
+    """The steps of the evaluations that are compared."""
+    cells = [block.cell(name, size) for name in block.strategies for size in block.filled_sizes]
+    steps, _ = next(curve for cell in cells for curve in block.evidence.curves.get(cell, {}).values())
+    early, late = _sixths(steps)
+    return f"from steps {steps[early][0]:,}–{steps[early][-1]:,} to {steps[late][0]:,}–{steps[late][-1]:,}"
 
 
 def falls_in_words(blocks: Sequence[Block]) -> str:
@@ -65,10 +78,7 @@ def falls_in_words(blocks: Sequence[Block]) -> str:
             for each in found
         ]
         over = f"mean over {counted(len(block.filled_sizes), 'size')}, {found[0].runs} runs each"
-        parts.append(f"with {label_of(block.agent)} {listed(changes)} ({over})")
+        parts.append(f"with {label_of(block.agent)}, {_windows(block)}, {listed(changes)} ({over})")
     if not parts:
         return ""
-    return (
-        "Returns fall while training goes on, between its third sixth and its last, by more than chance explains: "
-        f"{'; '.join(parts)}."
-    )
+    return f"Returns fall while training goes on, by more than chance explains: {'; '.join(parts)}."

@@ -4,28 +4,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
-
 from engram.agents import label_of
 from engram.envs.names import short_name
-from engram.lab.comparison import Comparison
 from engram.lab.evidence import Evidence
 from engram.lab.labels import strategy_label
-from engram.lab.memory_needed import first_reached
 from engram.lab.pages import forest, page, sizes
 from engram.lab.pages.block import Block
+from engram.lab.pages.captions import highest_in_words, needed_in_words
 from engram.lab.pages.curve_panels import CurvePanels
 from engram.lab.pages.curves import BAND, curve_grid, learning_curves
 from engram.lab.pages.falls import falls_in_words
-from engram.lab.pages.numbers import score_number
 from engram.lab.pages.report_folder import write_figure
 from engram.lab.pages.style import Look
 from engram.lab.pages.wording import (
-    counted,
     listed,
     number_in_words,
     seeds_in_words,
-    sentence,
     steps_in_words,
     worth_in_words,
 )
@@ -48,7 +42,7 @@ class Figures:
     out: Path
     enlarged: Mapping[tuple[str, str, int], str] = field(default_factory=dict)  # environment, agent, size → what it is
 
-    def finding(self) -> list[page.Block]:
+    def finding(self, headline: str) -> list[page.Block]:
         """The forest plot of all environments and agents; of many strategies, those of most interest."""
         panels = [panel for block in self.blocks if (panel := self._forest(block)) is not None]
         if not panels:
@@ -59,7 +53,7 @@ class Figures:
             "this row at the same size; where the interval crosses the line at one half, chance may explain it. "
             f"{worth_in_words({n for block in self.blocks if block.comparison for n in block.comparison.seeds})}"
         )
-        return [self._drawing(forest.forest(panels, self.looks), "finding", caption.rstrip())]
+        return [replace(self._drawing(forest.forest(panels, self.looks), "finding", caption.rstrip()), alt=headline)]
 
     def _forest(self, block: Block) -> forest.Panel | None:
         comparison = block.comparison
@@ -87,13 +81,14 @@ class Figures:
             return []
         blocks = [block for row in rows for block in row]
         star = STAR if any(not block.filled(size) for block in blocks for size in block.sizes) else ""
-        caption = f"{self._see_sizes(blocks)} {SCORES}{star}".lstrip()
+        caption = f"{SCORES}{star}"
         worth = worth_in_words({n for block in blocks for n in block.seeds})
         return self._few_and_all(
             rows,
             "score-by-size",
             lambda panels: sizes.score_by_size(panels, self.looks, y_label="Score"),
-            f"{caption} {worth}",
+            f"{caption} {worth}".rstrip(),
+            highest_in_words({self._where(block): block for block in blocks}),
         )
 
     def needed(self) -> list[page.Block]:
@@ -106,9 +101,18 @@ class Figures:
             "between the sizes that were run, over the logarithm of the size. A line ends at the highest score that "
             "the strategy reached; it jumps where more memory brought no more score. "
         )
-        caption += " ".join(text for row in rows for block in row if (text := self._see_needed(block)))
+        see = " ".join(
+            text
+            for row in rows
+            for block in row
+            if (text := needed_in_words(self._where(block), block, featured(block.strategies)))
+        )
         return self._few_and_all(
-            rows, "memory-needed", lambda panels: sizes.memory_needed(panels, self.looks, x_label="Mean score"), caption
+            rows,
+            "memory-needed",
+            lambda panels: sizes.memory_needed(panels, self.looks, x_label="Mean score"),
+            caption,
+            see,
         )
 
     def curves(self) -> list[page.Block]:
@@ -137,7 +141,8 @@ class Figures:
             if (text := falls_in_words([block for block in self.blocks if block.env == env]))
         )
         figure = curve_grid(rows, self.looks, same_returns=False)
-        return [self._drawing(figure, "curves", _joined(f"{about}.", MEANS, self._worth(self.blocks), fell))]
+        caption = _joined(f"{about}.", MEANS, self._worth(self.blocks))
+        return [self._drawing(figure, "curves", caption, see=fell)]
 
     def _over_sizes(self, env: str) -> list[page.Block]:
         """The curves of one environment: both agents at a few sizes; all sizes, and what the study enlarges, folded."""
@@ -149,7 +154,7 @@ class Figures:
         steps = steps_in_words({steps for block in blocks for steps in block.steps(block.sizes)})
         about = f"{short_name(env)}: {self._agents(blocks)} for several numbers of entries per action, over {steps}."
         figure = curve_grid(rows, self.looks)
-        caption = _joined(falls_in_words(blocks), about, MEANS, self._worth(blocks))
+        caption = _joined(about, MEANS, self._worth(blocks))
         more = [each for block in blocks for each in self._enlarged(block)]
         for block in blocks:
             panels = self._panels(block)
@@ -158,7 +163,7 @@ class Figures:
                 text = f"{self._named(block)}: all sizes, over {steps_in_words(block.steps(block.sizes))}. {MEANS}"
                 more.append(self._drawing(grid, f"curves-{block.agent}", text, env))
         folded = [page.Folded(f"{short_name(env)}: curves at all sizes", more)] if more else []
-        return [self._drawing(figure, "curves", caption, env), *folded]
+        return [self._drawing(figure, "curves", caption, env, see=falls_in_words(blocks)), *folded]
 
     def _enlarged(self, block: Block) -> list[page.Block]:
         """Curves that the study wants to be seen by themselves."""
@@ -188,10 +193,11 @@ class Figures:
         name: str,
         draw: Callable[[Sequence[Sequence[sizes.Panel]]], Figure],
         caption: str,
+        see: str,
     ) -> list[page.Block]:
         """A figure with the strategies of most interest, and one with all where those are more, folded."""
         few = [[self._sizes(block, featured(block.strategies)) for block in row] for row in rows]
-        found: list[page.Block] = [self._drawing(draw(few), name, caption.strip())]
+        found: list[page.Block] = [self._drawing(draw(few), name, caption.strip(), see=see)]
         most = max(len(block.strategies) for row in rows for block in row)
         if any(len(featured(block.strategies)) < len(block.strategies) for row in rows for block in row):
             every = [[self._sizes(block, block.strategies) for block in row] for row in rows]
@@ -208,50 +214,6 @@ class Figures:
             {strategy_label(name): cells for name, cells in block.complete.items() if name in strategies},
             {label_of(agent): float(scores.mean()) for agent, scores in baselines.items() if scores is not None},
             frozenset(size for size in block.sizes if not block.filled(size)),
-        )
-
-    def _see_sizes(self, blocks: Sequence[Block]) -> str:
-        """Which strategy has the highest mean at most sizes."""
-        parts = []
-        for block in blocks:
-            comparison = block.comparison
-            if comparison is None or comparison.all_the_same:
-                continue
-            name, highest = _most_often_highest(comparison)
-            if highest:
-                count = f"{number_in_words(highest)} of {counted(len(comparison.sizes), 'size')}"
-                parts.append(f"with {self._where(block)} {strategy_label(name)} has the highest mean at {count}")
-        return sentence(f"{'; '.join(parts)} at which tables filled") if parts else ""
-
-    def _see_needed(self, block: Block) -> str:
-        """The memory that the other strategies need for the best score of the one that reaches least."""
-        means = {
-            name: {size: float(scores.mean()) for size, scores in cells.items()}
-            for name, cells in block.complete.items()
-            if name in featured(block.strategies)
-        }
-        if len(means) < 2:
-            return ""
-        if "lru" in means:
-            means = {"lru": means["lru"], **means}
-            first = "lru"
-        else:
-            first = next(iter(means))
-        level = max(means[first].values())
-        there = min(size for size, mean in means[first].items() if mean == level)
-        parts = []
-        for name, by_size in means.items():
-            if name != first and max(by_size.values()) >= level:
-                order = sorted(by_size)
-                reached = np.maximum.accumulate([by_size[size] for size in order])
-                needed = float(np.exp(first_reached(np.array([level]), reached, np.log(order)))[0])
-                parts.append(f"{strategy_label(name)} {needed:,.0f}")
-        if not parts:
-            return ""
-        score = score_number(level, block.digits)
-        return (
-            f"{self._where(block)}: for the {score} that {strategy_label(first)} reaches with {there:,} entries, the "
-            f"others need {listed(parts)}."
         )
 
     def _agents(self, blocks: Sequence[Block]) -> str:
@@ -277,26 +239,18 @@ class Figures:
     def _several(self) -> bool:
         return len({block.env for block in self.blocks}) > 1
 
-    def _drawing(self, figure: Figure, name: str, caption: str, env: str | None = None) -> page.Drawing:
+    def _drawing(
+        self, figure: Figure, name: str, caption: str, env: str | None = None, *, see: str = ""
+    ) -> page.Drawing:
+        """Write a figure; what is to be seen in it comes first in its caption, and is what screen readers are told."""
         stem = name if env is None or not self._several else f"{short_name(env).lower()}-{name}"
-        return write_figure(figure, self.out, stem, caption)
+        return write_figure(figure, self.out, stem, _joined(see, caption), alt=see)
 
 
 def featured(strategies: Sequence[str]) -> list[str]:
     """Of many strategies those of most interest; of a few, all."""
     known = [name for name in strategies if name in FEATURED]
     return known if len(strategies) >= MANY and len(known) > 1 else list(strategies)
-
-
-def _most_often_highest(comparison: Comparison) -> tuple[str, int]:
-    """The strategy that has the highest mean, without a tie, at most sizes, and at how many."""
-    wins = dict.fromkeys(comparison.order, 0)
-    for size in comparison.sizes:
-        means = {name: float(by_size[size].mean()) for name, by_size in comparison.scores.items()}
-        highest = [name for name, mean in means.items() if mean == max(means.values())]
-        if len(highest) == 1:
-            wins[highest[0]] += 1
-    return max(wins.items(), key=lambda item: item[1])
 
 
 def _joined(*texts: str) -> str:

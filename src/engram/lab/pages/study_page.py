@@ -145,7 +145,7 @@ class StudyReport:
 
     def first_figure(self) -> list[page.Block]:
         """The figure that shows the finding."""
-        return self.figures.finding()
+        return self.figures.finding(self.finding)
 
     def details(self) -> list[page.Block]:
         """The finding in more detail; folded where there is much of it."""
