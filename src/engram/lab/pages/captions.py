@@ -8,13 +8,14 @@ from engram.lab.comparison import Comparison
 from engram.lab.labels import strategy_label
 from engram.lab.memory_needed import first_reached
 from engram.lab.pages.block import Block
+from engram.lab.pages.finding import FEW_PLACES
 from engram.lab.pages.numbers import score_number
 from engram.lab.pages.wording import counted, listed, number_in_words, sentence
 
 
 def highest_in_words(blocks: Mapping[str, Block]) -> str:
     """Which strategy has the highest mean at most sizes, in blocks by their names; nothing where none has."""
-    parts = []
+    parts, firsts = [], dict[str, int]()
     for where, block in blocks.items():
         comparison = block.comparison
         if comparison is None or comparison.all_the_same:
@@ -23,7 +24,14 @@ def highest_in_words(blocks: Mapping[str, Block]) -> str:
         if times:
             count = f"{number_in_words(times)} of {counted(len(comparison.sizes), 'size')}"
             parts.append(f"with {where} {strategy_label(name)} has the highest mean at {count}")
-    return sentence(f"{'; '.join(parts)} at which tables filled") if parts else ""
+            firsts[strategy_label(name)] = firsts.get(strategy_label(name), 0) + 1
+    if len(parts) <= FEW_PLACES:
+        return sentence(f"{'; '.join(parts)} at which tables filled") if parts else ""
+    ranked = sorted(firsts.items(), key=lambda item: -item[1])
+    tally = listed([f"{name} in {number_in_words(times)}" for name, times in ranked])
+    return sentence(
+        f"the highest mean at most sizes at which tables filled has, of {counted(len(parts), 'panel')}, {tally}"
+    )
 
 
 def _most_often_highest(comparison: Comparison) -> tuple[str, int]:

@@ -127,10 +127,12 @@ def _draw(axes: Axes, curves: Sequence[Curve], looks: Mapping[str, Look], *, wid
         (line,) = axes.plot(
             curve.steps, curve.returns.mean(axis=0), color=look.colour, linestyle=look.linestyle, linewidth=width
         )
-        mark(line, curve.label, _readings(curve, band))
+        if curve.label in looks:
+            mark(line, curve.label, _readings(curve, band))
         if np.isfinite(band.low).all():
             area = axes.fill_between(curve.steps, band.low, band.high, color=look.colour, alpha=0.15, linewidth=0)
-            mark(area, curve.label)
+            if curve.label in looks:
+                mark(area, curve.label)
     axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}k" if x else "0")
     axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
 

@@ -23,13 +23,13 @@ from engram.lab.pages.wording import (
     steps_in_words,
     worth_in_words,
 )
+from engram.lab.statistics import FEWEST
 from engram.pictures.canvas import Figure
 
 MANY = 6  # strategies, from which on the first figures show only those of most interest
 FEATURED = ("lru", "kmeans", "dkm", "fading")
-MEANS = f"Lines: mean over n seeds; bands: {BAND}."
 SCORES = "Dots: mean score over n seeds; lines: its 95 % interval (Student), cut off where it goes beyond all scores."
-STAR = " *, shaded: no table filled, so all strategies are the same."
+STAR = "*, shaded: no table filled, so all strategies are the same."
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,16 @@ class Figures:
         panels = [panel for block in self.blocks if (panel := self._forest(block)) is not None]
         if not panels:
             return []
-        caption = (
-            "Left: interquartile mean of the scores at all sizes at which tables filled, with its 95 % interval "
-            "(Yuen). Right: how probably a run of the strategy with the highest mean scores above one of "
-            "this row at the same size; where the interval crosses the line at one half, chance may explain it. "
-            f"{worth_in_words({n for block in self.blocks if block.comparison for n in block.comparison.seeds})}"
+        seeds = {n for block in self.blocks if block.comparison for n in block.comparison.seeds}
+        known = max(seeds) >= FEWEST
+        caption = _joined(
+            "Left: interquartile mean of the scores at all sizes at which tables filled"
+            + (", with its 95 % interval (Yuen)." if known else "."),
+            "Right: how probably a run of the strategy with the highest mean scores above one of this row at the same "
+            "size" + ("; where the interval crosses the line at one half, chance may explain it." if known else "."),
+            worth_in_words(seeds),
         )
-        return [replace(self._drawing(forest.forest(panels, self.looks), "finding", caption.rstrip()), alt=headline)]
+        return [replace(self._drawing(forest.forest(panels, self.looks), "finding", caption), alt=headline)]
 
     def _forest(self, block: Block) -> forest.Panel | None:
         comparison = block.comparison
@@ -80,14 +83,17 @@ class Figures:
         if not rows:
             return []
         blocks = [block for row in rows for block in row]
+        seeds = {n for block in blocks for n in block.seeds}
         star = STAR if any(not block.filled(size) for block in blocks for size in block.sizes) else ""
-        caption = f"{SCORES}{star}"
-        worth = worth_in_words({n for block in blocks for n in block.seeds})
+        bars = "; lines: its 95 % interval (Student), cut off where it goes beyond all scores"
+        caption = _joined(
+            f"Dots: mean score over n seeds{bars if max(seeds) >= FEWEST else ''}.", star, worth_in_words(seeds)
+        )
         return self._few_and_all(
             rows,
             "score-by-size",
             lambda panels: sizes.score_by_size(panels, self.looks, y_label="Score"),
-            f"{caption} {worth}".rstrip(),
+            caption,
             highest_in_words({self._where(block): block for block in blocks}),
         )
 
@@ -141,7 +147,7 @@ class Figures:
             if (text := falls_in_words([block for block in self.blocks if block.env == env]))
         )
         figure = curve_grid(rows, self.looks, same_returns=False)
-        caption = _joined(f"{about}.", MEANS, self._worth(self.blocks))
+        caption = _joined(f"{about}.", _means(self.blocks), self._worth(self.blocks))
         return [self._drawing(figure, "curves", caption, see=fell)]
 
     def _over_sizes(self, env: str) -> list[page.Block]:
@@ -154,13 +160,14 @@ class Figures:
         steps = steps_in_words({steps for block in blocks for steps in block.steps(block.sizes)})
         about = f"{short_name(env)}: {self._agents(blocks)} for several numbers of entries per action, over {steps}."
         figure = curve_grid(rows, self.looks)
-        caption = _joined(about, MEANS, self._worth(blocks))
+        caption = _joined(about, _means(blocks), self._worth(blocks))
         more = [each for block in blocks for each in self._enlarged(block)]
         for block in blocks:
-            panels = self._panels(block)
-            if len(panels.every()) > len(shown[block.agent]) or len(block.strategies) > len(featured(block.strategies)):
-                grid = curve_grid({f"Return, {label_of(block.agent)}": panels.every()}, self.looks)
-                text = f"{self._named(block)}: all sizes, over {steps_in_words(block.steps(block.sizes))}. {MEANS}"
+            every = self._panels(block, featured(block.strategies)).every()
+            if len(every) > len(shown[block.agent]):
+                grid = curve_grid({f"Return, {label_of(block.agent)}": every}, self.looks)
+                steps = steps_in_words(block.steps(block.sizes))
+                text = f"{self._named(block)}: all sizes, over {steps}. {_means([block])}"
                 more.append(self._drawing(grid, f"curves-{block.agent}", text, env))
         folded = [page.Folded(f"{short_name(env)}: curves at all sizes", more)] if more else []
         return [self._drawing(figure, "curves", caption, env, see=falls_in_words(blocks)), *folded]
@@ -174,7 +181,7 @@ class Figures:
                 single = learning_curves(curves, self.looks, y_label="Return")
                 n = seeds_in_words({len(curve.returns) for curve in curves})
                 about = f"{self._named(block)} with {size:,} entries per action ({what}), {n}"
-                text = f"{about}, over {steps_in_words(block.steps([size]))}. {MEANS}"
+                text = f"{about}, over {steps_in_words(block.steps([size]))}. {_means([block])}"
                 found.append(self._drawing(single, f"curves-{agent}-{size}", text, env))
         return found
 
@@ -251,6 +258,12 @@ def featured(strategies: Sequence[str]) -> list[str]:
     """Of many strategies those of most interest; of a few, all."""
     known = [name for name in strategies if name in FEATURED]
     return known if len(strategies) >= MANY and len(known) > 1 else list(strategies)
+
+
+def _means(blocks: Sequence[Block]) -> str:
+    """What lines and bands of learning curves are."""
+    known = max((n for block in blocks for n in block.seeds), default=0) >= FEWEST
+    return f"Lines: mean over n seeds; bands: {BAND}." if known else "Lines: mean over n seeds."
 
 
 def _joined(*texts: str) -> str:

@@ -12,8 +12,8 @@ from engram.pictures.colours import SOFT
 from engram.pictures.marks import mark
 
 ONE_COLUMN = 3  # panels, up to which they stand below one another
-NARROW = 5.0  # inches: as much as a phone shows
-ROW, ABOVE_ROWS = 0.23, 0.62  # inches: a strategy, and what else a panel needs
+NARROW = 4.9  # inches: as much as a phone shows
+ROW, ABOVE_ROWS = 0.23, 0.78  # inches: a strategy, and what else a panel needs
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def _draw(left: Axes, right: Axes, panel: Panel, looks: Mapping[str, Look]) -> N
         count = f"{row.runs}{' runs' if place == 0 else ''}"
         right.text(1.06, place, count, va="center", fontsize=8, transform=right.get_yaxis_transform())
     left.set_yticks(range(len(panel.rows)), [row.label for row in panel.rows])
-    left.set_title(panel.title, fontsize=9.5, fontweight="bold", loc="left", pad=4)
+    left.set_title(panel.title, fontsize=9.5, fontweight="bold", loc="left", pad=17)
     right.set_title(f"{first} scores above it", fontsize=9, loc="left", pad=4)
     right.set_yticks([])
     right.spines["left"].set_visible(False)

@@ -12,7 +12,7 @@ from engram.lab.pages.numbers import interval_text, score_text
 from engram.lab.pages.page import Entry, Table
 from engram.lab.pages.wording import seeds_in_words, steps_in_words
 from engram.lab.reference import Reference, Score
-from engram.lab.statistics import difference_from, interquartile_interval
+from engram.lab.statistics import FEWEST, difference_from, interquartile_interval
 from engram.typing import Array
 
 UNFILLED = "○"
@@ -62,7 +62,8 @@ def interval_table(block: Block, name: str) -> Table:
     if any(pooled):
         every = [interval_text(interquartile_interval(strata), block.digits) if strata else "–" for strata in pooled]
         rows.append(["all that filled", *every])
-    caption = f"{name}: interquartile mean [95 % interval], {seeds_in_words(block.seeds)}"
+    bounds = " [95 % interval]" if max(block.seeds) >= FEWEST else ""
+    caption = f"{name}: interquartile mean{bounds}, {seeds_in_words(block.seeds)}"
     return Table(["entries per action", *block.labels], rows, caption)
 
 

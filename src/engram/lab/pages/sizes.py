@@ -53,7 +53,7 @@ def score_by_size(rows: Sequence[Sequence[Panel]], looks: Mapping[str, Look], *,
                     _draw_means(axes, name, by_size, shift, looks[name])
                 for name, score in panel.baselines.items():
                     axes.axhline(score, color=looks[name].colour, linestyle=looks[name].linestyle, linewidth=1.4)
-                _sizes_below(axes, panel)
+                _sizes_below(axes, panel, last=panels is rows[-1])
                 _shade_empty(axes, panel)
             line[0].set_ylabel(y_label)
             line[0].set_ylim(*_span(panels))
@@ -118,7 +118,7 @@ def memory_needed(rows: Sequence[Sequence[Panel]], looks: Mapping[str, Look], *,
                     )
                     levels = zip(needed.scores, needed.sizes, strict=True)
                     mark(line, name, [f"{score:.3g} needs {size:,.0f} entries" for score, size in levels])
-                axes.set_xlabel(x_label)
+                axes.set_xlabel(x_label if panels is rows[-1] else "")
                 axes.set_yticks(every)
                 axes.yaxis.set_major_formatter("{x:,.0f}")
                 axes.yaxis.set_minor_locator(mpl.ticker.NullLocator())
@@ -147,12 +147,12 @@ def _say(axes: Axes, text: str) -> None:
     axes.text(0.5, 0.6, text, transform=axes.transAxes, ha="center", va="center", color=SOFT, fontsize=9)
 
 
-def _sizes_below(axes: Axes, panel: Panel) -> None:
-    """Label the axis with the sizes, slanted, with a star where no table ever filled."""
+def _sizes_below(axes: Axes, panel: Panel, *, last: bool) -> None:
+    """Label the axis with the sizes, slanted, with a star where no table ever filled, and the last row with a name."""
     names = [f"{size:,}{'*' if size in panel.empty else ''}" for size in panel.sizes]
     axes.set_xscale("log")
     axes.set_xticks(panel.sizes, names, rotation=40, ha="right", rotation_mode="anchor")
-    axes.set_xlabel("Entries per action")
+    axes.set_xlabel("Entries per action" if last else "")
     axes.xaxis.set_minor_locator(mpl.ticker.NullLocator())
 
 
