@@ -7,7 +7,7 @@ import numpy as np
 from engram.lab.dataframes import pl
 from engram.lab.pages.block import Block
 from engram.lab.pages.numbers import score_text
-from engram.lab.pages.page import Table
+from engram.lab.pages.page import Entry, Table
 from engram.lab.pages.score_tables import absence
 from engram.lab.pages.wording import seeds_in_words
 from engram.runs.finished import LAST_EVALUATIONS
@@ -40,15 +40,16 @@ def training_text(evaluations: pl.DataFrame, runs: Iterable[str], digits: int) -
 
 def training_table(evaluations: pl.DataFrame, block: Block, name: str) -> Table:
     """A row for each size: training returns, and below them the score, by strategy."""
-    rows: list[list[str]] = []
+    rows: list[list[str | Entry]] = []
     for size in block.sizes:
-        row = [f"{size:,}"]
+        row: list[str | Entry] = [f"{size:,}"]
         for strategy in block.strategies:
-            cell = block.cell(strategy, size)
-            if block.scores(strategy, size) is None:
+            cell, scores = block.cell(strategy, size), block.scores(strategy, size)
+            if scores is None:
                 row.append(absence(block.evidence, cell))
             else:
-                row.append(training_text(evaluations, block.runs.get(cell, ()), block.digits))
+                text = training_text(evaluations, block.runs.get(cell, ()), block.digits)
+                row.append(Entry(text, [score_text(scores, block.digits)]))
         rows.append(row)
-    caption = f"{name}: {WHAT}, {seeds_in_words(block.seeds)}"
+    caption = f"{name}: {WHAT}, and below it the score, {seeds_in_words(block.seeds)}"
     return Table(["entries per action", *block.labels], rows, caption)
