@@ -128,3 +128,18 @@ def test_titles_and_sentences_say_what_was_run(tmp_path: Path) -> None:
     assert found.what_was_run == (
         "30 runs; MFEC with LRU, kM and DkM; two memory sizes (50 to 500 entries per action); n = 5 seeds in a cell."
     )
+
+
+def test_a_picture_of_what_memories_hold_is_shown_where_there_is_one(tmp_path: Path) -> None:
+    found = report(tmp_path / "study", by_strategy, agents=("mfec",))
+    found.results.export(tmp_path / "study")
+    (tmp_path / "study" / "held.svg").write_text("<svg width='9pt'><text>what is held</text></svg>")
+    (tmp_path / "study" / "held.png").write_bytes(b"png")
+    (tmp_path / "study" / "held.json").write_text('{"caption": "Held: LRU 65 cells.", "command": "draw it"}')
+    assert main(["report", str(tmp_path / "study"), "--out", str(tmp_path / "out")]) == 0
+    html = (tmp_path / "out" / "index.html").read_text()
+    assert "What the memories hold" in html
+    assert "Held: LRU 65 cells." in html
+    assert "what is held" in html
+    assert "![Held: LRU 65 cells.](held.png)" in (tmp_path / "out" / "README.md").read_text()
+    assert (tmp_path / "out" / "held.png").read_bytes() == b"png"

@@ -138,6 +138,12 @@ def series(artist: Any) -> str:
     return "" if found is None else found.series
 
 
+def points(line: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The coordinates of a line's points."""
+    across, up = (np.asarray(each, float) for each in line.get_data())
+    return across, up
+
+
 def place_of(title: str, ours: Computed) -> tuple[str, str, str]:
     """The environment, the agent and the rest of a panel's title."""
     for env in ours.envs:
@@ -202,12 +208,12 @@ def test_scores_by_size(study: tuple[Computed, Shown]) -> None:
             sizes = ours.sizes(env, agent)
             counts = {len(each) for key, each in ours.scores.items() if key[:2] == (env, agent)}
             assert seeds(rest) == (min(counts), max(counts))
-            lines = {series(line): np.asarray(line.get_ydata(), float) for line in axes.lines if series(line)}
+            lines = {series(line): points(line)[1] for line in axes.lines if series(line)}
             assert lines
             for strategy, means in lines.items():
                 values = [ours.scores[env, agent, strategy, size] for size in sizes]
                 np.testing.assert_allclose(means, [sum(each) / len(each) for each in values])
-            bars = {series(each): each for each in axes.collections if series(each)}
+            bars: dict[str, Any] = {series(each): each for each in axes.collections if series(each)}
             for strategy in lines:
                 values = [each for size in sizes if len(each := ours.scores[env, agent, strategy, size]) >= 3]
                 if not values:
@@ -228,7 +234,7 @@ def test_memory_needed(study: tuple[Computed, Shown]) -> None:
                 means = {
                     size: float(np.mean(ours.scores[env, agent, series(line), size])) for size in ours.sizes(env, agent)
                 }
-                levels, sizes = (np.asarray(each, float) for each in line.get_data())
+                levels, sizes = points(line)
                 assert levels[-1] == pytest.approx(max(means.values()))
                 for level in np.linspace(levels[0], levels[-1], 23):  # also between the corners
                     drawn = exp(np.interp(level, levels, np.log(sizes)))
@@ -262,8 +268,8 @@ def test_curves(study: tuple[Computed, Shown]) -> None:
                 key = (env, strategy, None, None) if strategy == "D3QN" else (env, agent, strategy, size)
                 runs = ours.returns[key]
                 length = min(map(len, runs))
-                np.testing.assert_allclose(line.get_ydata(), [np.mean([run[i] for run in runs]) for i in range(length)])
-                np.testing.assert_array_equal(line.get_xdata(), ours.steps[key][0][:length])
+                np.testing.assert_allclose(points(line)[1], [np.mean([run[i] for run in runs]) for i in range(length)])
+                np.testing.assert_array_equal(points(line)[0], ours.steps[key][0][:length])
                 if len(runs) < 3:
                     assert series(line) not in bands
                     continue
@@ -298,10 +304,10 @@ def test_the_finding(study: tuple[Computed, Shown]) -> None:
             assert set(dots) == set(expected)
             assert set(bars) == (set(expected) if min(counts) >= 3 else set())
             for name, value in expected.items():
-                assert float(dots[name].get_xdata()[0]) == pytest.approx(value)
-                assert int(dots[name].get_ydata()[0]) == rows.index(name)
+                assert points(dots[name])[0][0] == pytest.approx(value)
+                assert points(dots[name])[1][0] == rows.index(name)
             for name, bar in bars.items():
-                low, high = bar.get_xdata()
+                low, high = points(bar)[0]
                 assert low <= expected[name] + 1e-9
                 assert high >= expected[name] - 1e-9
 
@@ -359,7 +365,7 @@ def about(shown: Shown, word: str) -> list[Table]:
 
 def digits(text: str) -> float:
     """How far a number may be from the one that was rounded to it."""
-    return 0.5000001 * 10 ** -len(re.findall(NUMBER, text)[0].partition(".")[2])
+    return 0.5000001 * 10.0 ** -len(re.findall(NUMBER, text)[0].partition(".")[2])
 
 
 def test_tables_of_scores(study: tuple[Computed, Shown]) -> None:

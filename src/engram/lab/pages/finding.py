@@ -110,7 +110,9 @@ def _ranking(comparison: Comparison) -> str:
     below = comparison.above[first]
     if not below:
         pairs = [f"{strategy_label(name)} above {_labels(them)}" for name, them in comparison.above.items() if them]
-        return f"{strategy_label(first)} has the highest mean, within chance of every other; beyond it, {listed(pairs)}"
+        return (
+            f"{strategy_label(first)} has the highest mean, within chance of every other (told apart: {listed(pairs)})"
+        )
     if len(below) == len(others):
         return (
             f"{strategy_in_words(first)} scores above {_labels(others) if len(others) == 1 else 'every other strategy'}"

@@ -19,6 +19,7 @@ from engram.lab.pages.block import Block
 from engram.lab.pages.claims_table import claims_blocks
 from engram.lab.pages.figures import Figures
 from engram.lab.pages.finding import Finding, find
+from engram.lab.pages.held import held_blocks
 from engram.lab.pages.provenance import how_it_was_made
 from engram.lab.pages.report_folder import write_page
 from engram.lab.pages.score_tables import Row, entry, improvement_table, interval_table, legend, score_table, titled
@@ -161,6 +162,7 @@ class StudyReport:
             *_section("Variants", self.variants()),
             *self.claims(),
             *_section("Learning curves", self.figures.curves()),
+            *_section("What the memories hold", held_blocks(self.results.folder, self.out)),
             *_section("How much memory a score needs", self.figures.needed()),
             *_section("Training beside evaluation", self.training()),
         ]
