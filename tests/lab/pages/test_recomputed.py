@@ -289,7 +289,7 @@ def test_the_finding(study: tuple[Computed, Shown]) -> None:
         env, agent, rest = place_of(left.get_title(loc="left"), ours)
         sizes = ours.filled(env, agent)
         of = {name: [ours.scores[env, agent, name, size] for size in sizes] for name in ours.strategies(env, agent)}
-        first = right.get_title(loc="left").removesuffix(" scores above it")
+        first = right.get_title(loc="left").removesuffix(" above it")
         means = {name: sum(sum(each) / len(each) for each in values) / len(sizes) for name, values in of.items()}
         assert means[first] == max(means.values())
         counts = {len(each) for values in of.values() for each in values}

@@ -86,7 +86,7 @@ def _draw(left: Axes, right: Axes, panel: Panel, looks: Mapping[str, Look]) -> N
         right.text(1.06, place, count, va="center", fontsize=8, transform=right.get_yaxis_transform())
     left.set_yticks(range(len(panel.rows)), [row.label for row in panel.rows])
     left.set_title(panel.title, fontsize=9.5, fontweight="bold", loc="left", pad=17)
-    right.set_title(f"{first} scores above it", fontsize=9, loc="left", pad=4)
+    right.set_title(f"{first} above it", fontsize=9, loc="left", pad=4)
     right.set_yticks([])
     right.spines["left"].set_visible(False)
     right.axvline(0.5, color=SOFT, linewidth=1, linestyle=(0, (3, 2)), zorder=0)

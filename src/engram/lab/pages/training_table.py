@@ -25,7 +25,7 @@ def training_returns(evaluations: pl.DataFrame, runs: Iterable[str]) -> Array:
     means = []
     for run in runs:
         last = evaluations.filter(pl.col("run") == run).sort("step").tail(LAST_EVALUATIONS)
-        there = last.filter(pl.col("training_episodes") > 0)
+        there = last.drop_nulls("training_return")
         counts = there["training_episodes"].to_numpy()
         if counts.sum():
             means.append(float(there["training_return"].to_numpy() @ counts / counts.sum()))
