@@ -11,6 +11,7 @@ from engram.commands.options import parse
 from engram.commands.screen import Console
 from engram.errors import InvalidInputError, RunFolderError
 from engram.files.disk import is_file
+from engram.lab.pages.finding import read_finding
 from engram.lab.pages.report_folder import check_page_folder
 from engram.lab.pages.run_page import RunReport, usual_folder
 from engram.lab.pages.tune_page import TuneReport
@@ -61,4 +62,7 @@ def check_study_page(folder: Path, out: Path) -> None:
 def report(words: Sequence[str], console: Console) -> None:
     """Carry out `engram report`."""
     options = parse(Report, prog="engram report", words=words)
-    console.print(f"the report is {options.write()}; tables and figures lie beside it")
+    path = options.write()
+    if finding := read_finding(path):
+        console.print(finding)
+    console.print(f"the report is {path}; tables and figures lie beside it")

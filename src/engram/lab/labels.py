@@ -1,6 +1,14 @@
-"""What tables and figures call strategies, which results name `dkm:decay=0.3`, and sizes of memories."""
+"""What tables, figures and sentences call strategies, which results name `dkm:decay=0.3`, and sizes of memories."""
 
 LABELS = {"lru": "LRU", "rew": "REW", "sur": "SUR", "kmeans": "kM", "dkm": "DkM", "fading": "Fading"}
+MEANINGS = {
+    "lru": "the least recently used goes",
+    "rew": "the lowest value goes",
+    "sur": "the least surprising goes",
+    "kmeans": "online k-means",
+    "dkm": "dynamic k-means",
+    "fading": "clusters that fade",
+}
 
 
 def strategy_label(name: str) -> str:
@@ -8,6 +16,13 @@ def strategy_label(name: str) -> str:
     kind, _, options = name.partition(":")
     plain = kind.partition("@")[0]  # without the digest of its source
     return ", ".join([LABELS.get(kind, plain), *(each.replace("=", " ", 1) for each in options.split(",") if each)])
+
+
+def strategy_in_words(name: str) -> str:
+    """A strategy where a sentence first names it: `kM (online k-means)`."""
+    label, (kind, _, options) = strategy_label(name), name.partition(":")
+    known = MEANINGS.get(kind) if not options else None
+    return f"{label} ({known})" if known else label
 
 
 def size_label(capacity: object) -> str:

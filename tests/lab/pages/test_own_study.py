@@ -21,7 +21,7 @@ GRIDS = (
     Grid("d3qn", "CartPole-v1", 1_000, range(3)),
 )
 STUDY = Study("mine", "Mine", GRIDS, (THEIRS, OLD, OLDER))
-CAPTION = "MFEC after 1,000 training steps"
+CAPTION = "MFEC after 1,000 training steps, n = 3"
 
 
 def found(study: Study, folder: Path) -> Results:
@@ -66,9 +66,13 @@ def test_agents_are_shown_whatever_they_are_called(tmp_path: Path) -> None:
     )
     report = StudyReport(read, tmp_path)
     reader = Reader(page.Page("", report.content()).html())
-    assert [row[0] for row in reader.tables["Mine after 1,000 training steps"]] == ["entries per action", "50", "500"]
-    assert reader.tables["Random after 1,000 training steps"][1] == ["CartPole", "31.0 ± 1.0"]
-    assert "Mine in CartPole, for each number of entries per action, and Random" in reader.text
+    assert [row[0] for row in reader.tables["Mine after 1,000 training steps, n = 3"]] == [
+        "entries per action",
+        "50",
+        "500",
+    ]
+    assert reader.tables["Random after 1,000 training steps, n = 3"][1] == ["CartPole", "31.0 ± 1.0"]
+    assert "CartPole: Mine (n = 3) and Random (n = 3) for several numbers of entries per action" in reader.text
     assert "Random" in (tmp_path / "figures" / "score-by-size.svg").read_text()
 
 

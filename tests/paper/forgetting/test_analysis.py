@@ -73,7 +73,7 @@ def test_cells_that_never_filled_or_lack_runs_are_not_counted(tmp_path: Path) ->
 
 def test_nearly_everywhere_is_nine_cells_of_ten() -> None:
     def worse_in(count: int, cells: int) -> Record:
-        return Record("it", cells, (Cell("", "", "", 0),) * count, (), 0.5)
+        return Record("it", cells, (Cell("", "", "", 0),) * count, (), {}, 0.5)
 
     assert [worse_in(count, 10).nearly_everywhere for count in (0, 1, 2)] == [True, True, False]
     assert [worse_in(count, 32).nearly_everywhere for count in (3, 4)] == [True, False]

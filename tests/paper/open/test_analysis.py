@@ -35,7 +35,7 @@ def test_variants_are_told_from_what_they_vary(tmp_path: Path) -> None:
     )
     report = OpenReport(found, tmp_path, study)
     tables = Reader(page.Page("", report.sections()).html()).tables
-    table = tables["MFEC, 50 entries per action, after 15,000 training steps"]
+    table = tables["MFEC, 50 entries per action, after 15,000 training steps, n = 3"]
     rows = {row[0]: row[1:] for row in table}
     assert rows[""] == ["LRU", "DkM", "mean change"]
     assert rows["as in the other studies"] == ["155 ± 5", "155 ± 5", "–"]
@@ -46,7 +46,7 @@ def test_variants_are_told_from_what_they_vary(tmp_path: Path) -> None:
     assert rows["episodes merged as one"][2].startswith("40 [")
     assert rows["evaluation every 250 steps"][:2] == ["155 ± 5", "missing"]
     over = "mean return of training episodes (ε-greedy) over the same time as the score"
-    trained = {row[0]: row[1:] for row in tables[f"MFEC, 50 entries per action: {over}"]}
+    trained = {row[0]: row[1:] for row in tables[f"MFEC, 50 entries per action: {over}, n = 3"]}
     assert trained["as in the other studies"] == ["78 ± 2", "78 ± 2"]
     assert trained["episodes merged as one"] == ["–", "98 ± 2"]
     assert trained["evaluation every 250 steps"] == ["78 ± 2", "missing"], "never a mean over what happens to be there"

@@ -8,13 +8,18 @@ from typing import Self
 
 import numpy as np
 
+from engram.lab.pages.numbers import interval_text
 from engram.lab.pages.style import Look
-from engram.lab.statistics import FEWEST, curve_interval
+from engram.lab.statistics import Band, Interval, curve_interval
 from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
+from engram.pictures.colours import INK
+from engram.pictures.marks import mark
 from engram.runs.folder import RunFolder
 from engram.typing import Array
 
 BAND = "95 % t intervals of that mean"
+ANY = "any strategy"  # the label of a curve that all strategies share
+PLAIN = Look(INK)  # of curves that are no strategy's
 LABEL_GAP = 0.055  # between two labels, in heights of the plot
 COLUMNS = 4  # of a grid of curves
 LEGEND_COLUMNS = 6
@@ -41,6 +46,15 @@ class Curve:
         return cls(label, curves[0][0][:length], np.array([returns[:length] for _, returns in curves]))
 
 
+@dataclass(frozen=True)
+class CurvePanel:
+    """Curves that are drawn in one panel; a note stands in it where there is little to see."""
+
+    title: str
+    curves: Sequence[Curve]
+    note: str = ""
+
+
 def learning_curves(curves: Sequence[Curve], looks: Mapping[str, Look], *, y_label: str) -> Figure:
     """One line per strategy, the mean over seeds, with its name at the end; the bands are `BAND`."""
     with mpl.rc_context(STYLE):
@@ -55,27 +69,45 @@ def learning_curves(curves: Sequence[Curve], looks: Mapping[str, Look], *, y_lab
 
 
 def curve_grid(
-    panels: Mapping[str, Sequence[Curve]], looks: Mapping[str, Look], *, y_label: str, same_returns: bool = True
+    rows: Mapping[str, Sequence[CurvePanel]], looks: Mapping[str, Look], *, same_returns: bool = True
 ) -> Figure:
-    """Panels side by side with one legend; `same_returns` says whether they share the axis of returns."""
-    columns = min(COLUMNS, ceil(len(panels) / (2 if len(panels) > COLUMNS else 1)))
-    rows = ceil(len(panels) / columns)
+    """Rows of panels, each with its name on its axis, and one legend.
+
+    A row with many panels takes several lines. `same_returns` says whether all panels share the axis of returns.
+    """
+    lines = [(name, line) for name, panels in rows.items() for line in _lines(panels)]
+    columns = max(len(line) for _, line in lines)
+    drawn = [curve for _, line in lines for panel in line for curve in panel.curves]
     with mpl.rc_context({**STYLE, "font.size": 9}):
-        figure = Figure(figsize=(PAGE_WIDTH, 0.5 + 1.95 * rows), layout="constrained")
-        grid = figure.subplots(rows, columns, sharex=True, sharey=same_returns, squeeze=False)
-        for axes, (title, curves) in zip(grid.flat, panels.items(), strict=False):
-            _draw(axes, curves, looks, width=1.4)
-            axes.set_title(title, fontsize=9.5, fontweight="bold", loc="left", pad=4)
-        for i in range(len(panels), grid.size):
-            grid.flat[i].set_visible(False)
-            grid.flat[i - columns].tick_params(labelbottom=True)  # it is the lowest of its column
-        drawn = [curve for curves in panels.values() for curve in curves]
-        for axes, curves in zip(grid.flat, panels.values(), strict=False):
-            _limit(axes, drawn if same_returns else curves)
+        figure = Figure(figsize=(PAGE_WIDTH, 0.5 + 1.95 * len(lines)), layout="constrained")
+        grid = figure.subplots(len(lines), columns, sharex=True, sharey=same_returns, squeeze=False)
+        for i, (name, line) in enumerate(lines):
+            for axes, panel in zip(grid[i], line, strict=False):
+                _draw(axes, panel.curves, looks, width=1.4)
+                axes.set_title(panel.title, fontsize=9.5, fontweight="bold", loc="left", pad=4)
+                if panel.note:
+                    axes.text(
+                        *(0.5, 0.92, panel.note),
+                        **{"transform": axes.transAxes, "ha": "center", "va": "top", "fontsize": 8.5, "wrap": True},
+                    )
+            grid[i, 0].set_ylabel(name)
+            for j in range(len(line), columns):
+                grid[i, j].set_visible(False)
+                if i:
+                    grid[i - 1, j].tick_params(labelbottom=True)  # it is the lowest of its column
+        for i, (_, line) in enumerate(lines):
+            for axes, panel in zip(grid[i], line, strict=False):
+                _limit(axes, drawn if same_returns else panel.curves)
         add_legend(figure, {curve.label for curve in drawn}, looks)
         figure.supxlabel("Training (environment steps)", fontsize=9.5)
-        figure.supylabel(y_label, fontsize=9.5)
     return figure
+
+
+def _lines(panels: Sequence[CurvePanel]) -> list[Sequence[CurvePanel]]:
+    """Panels in lines of about equal length, none longer than the page is wide."""
+    count = ceil(len(panels) / COLUMNS)
+    length = ceil(len(panels) / count)
+    return [panels[i : i + length] for i in range(0, len(panels), length)]
 
 
 def add_legend(figure: Figure, names: Collection[str], looks: Mapping[str, Look]) -> None:
@@ -90,13 +122,25 @@ def add_legend(figure: Figure, names: Collection[str], looks: Mapping[str, Look]
 
 def _draw(axes: Axes, curves: Sequence[Curve], looks: Mapping[str, Look], *, width: float = 1.8) -> None:
     for curve in curves:
-        look = looks[curve.label]
-        axes.plot(curve.steps, curve.returns.mean(axis=0), color=look.colour, linestyle=look.linestyle, linewidth=width)
-        if len(curve.returns) >= FEWEST:
-            band = curve_interval(curve.returns)
-            axes.fill_between(curve.steps, band.low, band.high, color=look.colour, alpha=0.15, linewidth=0)
+        look = looks.get(curve.label, PLAIN)
+        band = curve_interval(curve.returns)
+        (line,) = axes.plot(
+            curve.steps, curve.returns.mean(axis=0), color=look.colour, linestyle=look.linestyle, linewidth=width
+        )
+        if curve.label in looks:
+            mark(line, curve.label, _readings(curve, band))
+        if np.isfinite(band.low).all():
+            area = axes.fill_between(curve.steps, band.low, band.high, color=look.colour, alpha=0.15, linewidth=0)
+            if curve.label in looks:
+                mark(area, curve.label)
     axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}k" if x else "0")
     axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
+
+
+def _readings(curve: Curve, band: Band) -> list[str]:
+    """What is read at each point of a curve."""
+    points = zip(curve.steps, band.low, band.estimate, band.high, strict=True)
+    return [f"{step:,} steps: {interval_text(Interval(*each))}, n = {len(curve.returns)}" for step, *each in points]
 
 
 def _limit(axes: Axes, curves: Sequence[Curve]) -> None:

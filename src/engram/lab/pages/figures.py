@@ -1,27 +1,35 @@
-"""The figures of a study: learning curves, and what a larger memory buys."""
+"""The figures of a study: its finding, scores over memory sizes, learning curves, and the memory that a score needs."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-
-import numpy as np
 
 from engram.agents import label_of
 from engram.envs.names import short_name
-from engram.lab.cell import Cell
 from engram.lab.evidence import Evidence
 from engram.lab.labels import strategy_label
-from engram.lab.pages import page, sizes
-from engram.lab.pages.curves import BAND, Curve, curve_grid, learning_curves
+from engram.lab.pages import forest, page, sizes
+from engram.lab.pages.block import Block
+from engram.lab.pages.captions import highest_in_words, needed_in_words
+from engram.lab.pages.curve_panels import CurvePanels
+from engram.lab.pages.curves import BAND, curve_grid, learning_curves
+from engram.lab.pages.falls import falls_in_words
 from engram.lab.pages.report_folder import write_figure
-from engram.lab.pages.score_tables import Block
 from engram.lab.pages.style import Look
-from engram.lab.pages.wording import steps_in_words
+from engram.lab.pages.wording import (
+    listed,
+    number_in_words,
+    seeds_in_words,
+    steps_in_words,
+    worth_in_words,
+)
+from engram.lab.statistics import FEWEST
 from engram.pictures.canvas import Figure
-from engram.runs.finished import LAST_EVALUATIONS
-from engram.typing import Array
 
-MEANS = f"Lines: mean over seeds; bands: {BAND}."
+MANY = 6  # strategies, from which on the first figures show only those of most interest
+FEATURED = ("lru", "kmeans", "dkm", "fading")
+SCORES = "Dots: mean score over n seeds; lines: its 95 % interval (Student), cut off where it goes beyond all scores."
+STAR = "*, shaded: no table filled, so all strategies are the same."
 
 
 @dataclass(frozen=True)
@@ -34,117 +42,229 @@ class Figures:
     out: Path
     enlarged: Mapping[tuple[str, str, int], str] = field(default_factory=dict)  # environment, agent, size → what it is
 
-    def curves(self) -> list[page.Block]:
-        """Learning curves: a panel for each memory size, or for each environment where all have one size only."""
-        found: list[page.Block] = []
-        for agent in dict.fromkeys(block.agent for block in self.blocks):
-            blocks = [block for block in self.blocks if block.agent == agent]
-            sizes_ = {size for block in blocks for size in block.sizes}
-            if len(blocks) > 1 and len(sizes_) == 1:
-                (size,) = sizes_
-                panels = {short_name(block.env): self._panel(block, size) for block in blocks}
-                found += self._grid(blocks, panels, f"{label_of(agent)} with {size:,} entries per action")
-            else:
-                found += [figure for block in blocks for figure in self._by_panel(block)]
-        return found
-
-    def _by_panel(self, block: Block) -> list[page.Block]:
-        """The curves of one agent in one environment, and those that the study enlarges by themselves."""
-        panels = {f"{size:,} entries": self._panel(block, size) for size in block.sizes}
-        where = f"{label_of(block.agent)} in {short_name(block.env)}"
-        found = self._grid([block], panels, f"{where}, for each number of entries per action")
-        for (env, agent, size), what in self.enlarged.items():
-            if (env, agent) == (block.env, block.agent) and (curves := panels.get(f"{size:,} entries")):
-                single = learning_curves(curves, self.looks, y_label="Return")
-                about = f"{where} with {size:,} entries per action ({what})"
-                caption = f"{about}, over {steps_in_words(block.steps([size]))}. {MEANS}"
-                found.append(self._drawing(single, f"curves-{agent}-{size}", caption, env))
-        return found
-
-    def _grid(self, blocks: Sequence[Block], panels: Mapping[str, Sequence[Curve]], about: str) -> list[page.Block]:
-        """One figure of all panels that have curves."""
-        drawn = {title: curves for title, curves in panels.items() if curves}
-        if not drawn:
+    def finding(self, headline: str) -> list[page.Block]:
+        """The forest plot of all environments and agents; of many strategies, those of most interest."""
+        panels = [panel for block in self.blocks if (panel := self._forest(block)) is not None]
+        if not panels:
             return []
-        steps = steps_in_words({steps for block in blocks for steps in block.steps(block.sizes)})
-        shown = {curve.label for curves in drawn.values() for curve in curves}
-        agents = dict.fromkeys(agent for block in blocks for agent in self.evidence.baselines(block.env))
-        baseline = "".join(f", and {label_of(agent)}" for agent in agents if label_of(agent) in shown)
-        alone = blocks[0].env if len(blocks) == 1 else None
-        figure = curve_grid(drawn, self.looks, y_label="Return", same_returns=alone is not None)
-        caption = f"{about}{baseline}, over {steps}. {MEANS}"
-        return [self._drawing(figure, f"curves-{blocks[0].agent}", caption, alone)]
+        seeds = {n for block in self.blocks if block.comparison for n in block.comparison.seeds}
+        known = max(seeds) >= FEWEST
+        caption = _joined(
+            "Left: interquartile mean of the scores at all sizes at which tables filled"
+            + (", with its 95 % interval (Yuen)." if known else "."),
+            "Right: how probably a run of the strategy with the highest mean scores above one of this row at the same "
+            "size" + ("; where the interval crosses the line at one half, chance may explain it." if known else "."),
+            worth_in_words(seeds),
+        )
+        return [replace(self._drawing(forest.forest(panels, self.looks), "finding", caption), alt=headline)]
 
-    def _panel(self, block: Block, size: int) -> list[Curve]:
-        """A curve for each strategy and each agent without a memory of which no run is missing."""
-        cells = {block.cell(name, size): strategy_label(name) for name in block.strategies}
-        cells |= {Cell(block.env, agent, None, None): label_of(agent) for agent in self.evidence.baselines(block.env)}
-        found = []
-        for cell, name in cells.items():
-            seeds = self.evidence.curves.get(cell)
-            if seeds and cell not in self.evidence.incomplete:
-                found.append(Curve.of(name, [seeds[seed] for seed in sorted(seeds)]))
-        return found
+    def _forest(self, block: Block) -> forest.Panel | None:
+        comparison = block.comparison
+        if comparison is None:
+            return None
+        first, *others = comparison.order
+        shown = [first, *(name for name in others if name in featured(block.strategies))]
+        rows = [
+            forest.Row(
+                strategy_label(name),
+                comparison.middle(name),
+                None if name == first else comparison.improvement(first, name),
+                comparison.runs(name),
+            )
+            for name in shown
+        ]
+        count = len(comparison.sizes)
+        where = f"{seeds_in_words(comparison.seeds)}{f' at each of {count} sizes' if count > 1 else ''}"
+        return forest.Panel(f"{self._where(block)}, {where}", block.env, rows)
 
     def by_size(self) -> list[page.Block]:
         """Scores over memory sizes, for environments in which there are several."""
+        rows = self._rows()
+        if not rows:
+            return []
+        blocks = [block for row in rows for block in row]
+        seeds = {n for block in blocks for n in block.seeds}
+        star = STAR if any(not block.filled(size) for block in blocks for size in block.sizes) else ""
+        bars = "; lines: its 95 % interval (Student), cut off where it goes beyond all scores"
+        caption = _joined(
+            f"Dots: mean score over n seeds{bars if max(seeds) >= FEWEST else ''}.", star, worth_in_words(seeds)
+        )
+        return self._few_and_all(
+            rows,
+            "score-by-size",
+            lambda panels: sizes.score_by_size(panels, self.looks, y_label="Score"),
+            caption,
+            highest_in_words({self._where(block): block for block in blocks}),
+        )
+
+    def needed(self) -> list[page.Block]:
+        """The memory that a score needs, for environments in which there are several sizes."""
+        rows = self._rows()
+        if not rows:
+            return []
+        caption = (
+            "The smallest memory with which a strategy's mean score (over n seeds) reaches a level, interpolated "
+            "between the sizes that were run, over the logarithm of the size. A line ends at the highest score that "
+            "the strategy reached; it jumps where more memory brought no more score. "
+        )
+        see = " ".join(
+            text
+            for row in rows
+            for block in row
+            if (text := needed_in_words(self._where(block), block, featured(block.strategies)))
+        )
+        return self._few_and_all(
+            rows,
+            "memory-needed",
+            lambda panels: sizes.memory_needed(panels, self.looks, x_label="Mean score"),
+            caption,
+            see,
+        )
+
+    def curves(self) -> list[page.Block]:
+        """Learning curves: at a few sizes, or in all environments where all have one size only; the rest is folded."""
+        envs = list(dict.fromkeys(block.env for block in self.blocks))
+        if len(envs) > 1 and len({size for block in self.blocks for size in block.sizes}) == 1:
+            return self._over_envs()
+        return [figure for env in envs for figure in self._over_sizes(env)]
+
+    def _over_envs(self) -> list[page.Block]:
+        """One figure with a row for each agent and a panel for each environment."""
+        size = self.blocks[0].sizes[0]
+        rows = {}
+        for agent in dict.fromkeys(block.agent for block in self.blocks):
+            blocks = [block for block in self.blocks if block.agent == agent]
+            panels = [panel for block in blocks for panel in self._panels(block).of_env(size)]
+            if panels:
+                rows[f"Return, {label_of(agent)}"] = panels
+        if not rows:
+            return []
+        steps = steps_in_words({steps for block in self.blocks for steps in block.steps(block.sizes)})
+        about = f"{self._agents(self.blocks)} with {size:,} entries per action, over {steps}"
+        fell = " ".join(
+            f"{short_name(env)}: {text}"
+            for env in dict.fromkeys(block.env for block in self.blocks)
+            if (text := falls_in_words([block for block in self.blocks if block.env == env]))
+        )
+        figure = curve_grid(rows, self.looks, same_returns=False)
+        caption = _joined(f"{about}.", _means(self.blocks), self._worth(self.blocks))
+        return [self._drawing(figure, "curves", caption, see=fell)]
+
+    def _over_sizes(self, env: str) -> list[page.Block]:
+        """The curves of one environment: both agents at a few sizes; all sizes, and what the study enlarges, folded."""
+        blocks = [block for block in self.blocks if block.env == env]
+        shown = {block.agent: self._panels(block, featured(block.strategies)).chosen() for block in blocks}
+        rows = {f"Return, {label_of(agent)}": panels for agent, panels in shown.items() if panels}
+        if not rows:
+            return []
+        steps = steps_in_words({steps for block in blocks for steps in block.steps(block.sizes)})
+        about = f"{short_name(env)}: {self._agents(blocks)} for several numbers of entries per action, over {steps}."
+        figure = curve_grid(rows, self.looks)
+        caption = _joined(about, _means(blocks), self._worth(blocks))
+        more = [each for block in blocks for each in self._enlarged(block)]
+        for block in blocks:
+            every = self._panels(block, featured(block.strategies)).every()
+            if len(every) > len(shown[block.agent]):
+                grid = curve_grid({f"Return, {label_of(block.agent)}": every}, self.looks)
+                steps = steps_in_words(block.steps(block.sizes))
+                text = f"{self._named(block)}: all sizes, over {steps}. {_means([block])}"
+                more.append(self._drawing(grid, f"curves-{block.agent}", text, env))
+        folded = [page.Folded(f"{short_name(env)}: curves at all sizes", more)] if more else []
+        return [self._drawing(figure, "curves", caption, env, see=falls_in_words(blocks)), *folded]
+
+    def _enlarged(self, block: Block) -> list[page.Block]:
+        """Curves that the study wants to be seen by themselves."""
         found: list[page.Block] = []
-        for env in dict.fromkeys(block.env for block in self.blocks):
-            blocks = [block for block in self.blocks if block.env == env and len(block.sizes) > 1 and block.complete()]
-            if blocks:
-                found += self._over_sizes(env, [self._sizes(block) for block in blocks])
+        for (env, agent, size), what in self.enlarged.items():
+            curves = self._panels(block).curves(size) if (env, agent) == (block.env, block.agent) else []
+            if curves:
+                single = learning_curves(curves, self.looks, y_label="Return")
+                n = seeds_in_words({len(curve.returns) for curve in curves})
+                about = f"{self._named(block)} with {size:,} entries per action ({what}), {n}"
+                text = f"{about}, over {steps_in_words(block.steps([size]))}. {_means([block])}"
+                found.append(self._drawing(single, f"curves-{agent}-{size}", text, env))
         return found
 
-    def _sizes(self, block: Block) -> sizes.Panel:
-        complete = block.complete()
+    def _panels(self, block: Block, strategies: Sequence[str] = ()) -> CurvePanels:
+        return CurvePanels(replace(block, strategies=list(strategies)) if strategies else block)
+
+    def _rows(self) -> list[list[Block]]:
+        """The blocks with several sizes, a row for each environment."""
+        there = [block for block in self.blocks if len(block.sizes) > 1 and block.complete]
+        envs = dict.fromkeys(block.env for block in there)
+        return [[block for block in there if block.env == env] for env in envs]
+
+    def _few_and_all(
+        self,
+        rows: Sequence[Sequence[Block]],
+        name: str,
+        draw: Callable[[Sequence[Sequence[sizes.Panel]]], Figure],
+        caption: str,
+        see: str,
+    ) -> list[page.Block]:
+        """A figure with the strategies of most interest, and one with all where those are more, folded."""
+        few = [[self._sizes(block, featured(block.strategies)) for block in row] for row in rows]
+        found: list[page.Block] = [self._drawing(draw(few), name, caption.strip(), see=see)]
+        most = max(len(block.strategies) for row in rows for block in row)
+        if any(len(featured(block.strategies)) < len(block.strategies) for row in rows for block in row):
+            every = [[self._sizes(block, block.strategies) for block in row] for row in rows]
+            all_of_them = self._drawing(draw(every), f"{name}-all", f"All {number_in_words(most)} strategies.")
+            found.append(page.Folded(f"All {number_in_words(most)} strategies", [all_of_them]))
+        return found
+
+    def _sizes(self, block: Block, strategies: Sequence[str]) -> sizes.Panel:
         baselines = {
             agent: self.evidence.scores(block.env, agent, None, None) for agent in self.evidence.baselines(block.env)
         }
         return sizes.Panel(
-            label_of(block.agent),
-            {strategy_label(name): cells for name, cells in complete.items()},
-            {
-                strategy_label(name): {size: self._last(block.cell(name, size)) for size in cells}
-                for name, cells in complete.items()
-            },
+            f"{self._where(block)}, {seeds_in_words(block.seeds)}",
+            {strategy_label(name): cells for name, cells in block.complete.items() if name in strategies},
             {label_of(agent): float(scores.mean()) for agent, scores in baselines.items() if scores is not None},
             frozenset(size for size in block.sizes if not block.filled(size)),
         )
 
-    def _last(self, cell: Cell) -> Array:
-        """The returns of the last evaluations of all seeds of a cell."""
-        return np.concatenate([returns[-LAST_EVALUATIONS:] for _, returns in self.evidence.curves[cell].values()])
+    def _agents(self, blocks: Sequence[Block]) -> str:
+        """The agents of some blocks with their numbers of seeds, and those without a memory."""
+        seeds: dict[str, set[int]] = {}
+        for block in blocks:
+            seeds.setdefault(label_of(block.agent), set()).update(block.seeds)
+            for agent in self.evidence.baselines(block.env):
+                scores = self.evidence.scores(block.env, agent, None, None)
+                seeds.setdefault(label_of(agent), set()).update([] if scores is None else [len(scores)])
+        return listed([f"{name} ({seeds_in_words(counts)})" for name, counts in seeds.items() if counts])
 
-    def _over_sizes(self, env: str, panels: Sequence[sizes.Panel]) -> list[page.Block]:
-        where = f"{short_name(env)}: " if self._several else ""
-        star = " *: no table ever filled." if any(panel.empty for panel in panels) else ""
-        return [
-            self._drawing(
-                sizes.score_by_size(panels, self.looks, y_label="Score"),
-                "score-by-size",
-                f"{where}Mean score over seeds with 95 % bootstrap intervals.{star}",
-                env,
-            ),
-            self._drawing(
-                sizes.boxes(panels, self.looks, y_label="Return"),
-                "boxes",
-                f"{where}Returns of the last {LAST_EVALUATIONS} evaluations of all seeds: quartiles, median, "
-                f"extremes.{star}",
-                env,
-            ),
-            self._drawing(
-                sizes.memory_needed(panels, self.looks, x_label="Mean score"),
-                "memory-needed",
-                f"{where}The smallest memory with which a strategy's mean score reaches a level, interpolated between "
-                "the sizes that were run; a line ends at the highest score that the strategy reached.",
-                env,
-            ),
-        ]
+    def _worth(self, blocks: Sequence[Block]) -> str:
+        return worth_in_words({n for block in blocks for n in block.seeds})
+
+    def _named(self, block: Block) -> str:
+        return f"{label_of(block.agent)} in {short_name(block.env)}"
+
+    def _where(self, block: Block) -> str:
+        return f"{short_name(block.env)}, {label_of(block.agent)}" if self._several else label_of(block.agent)
 
     @property
     def _several(self) -> bool:
         return len({block.env for block in self.blocks}) > 1
 
-    def _drawing(self, figure: Figure, name: str, caption: str, env: str | None) -> page.Drawing:
+    def _drawing(
+        self, figure: Figure, name: str, caption: str, env: str | None = None, *, see: str = ""
+    ) -> page.Drawing:
+        """Write a figure; what is to be seen in it comes first in its caption, and is what screen readers are told."""
         stem = name if env is None or not self._several else f"{short_name(env).lower()}-{name}"
-        return write_figure(figure, self.out, stem, caption)
+        return write_figure(figure, self.out, stem, _joined(see, caption), alt=see)
+
+
+def featured(strategies: Sequence[str]) -> list[str]:
+    """Of many strategies those of most interest; of a few, all."""
+    known = [name for name in strategies if name in FEATURED]
+    return known if len(strategies) >= MANY and len(known) > 1 else list(strategies)
+
+
+def _means(blocks: Sequence[Block]) -> str:
+    """What lines and bands of learning curves are."""
+    known = max((n for block in blocks for n in block.seeds), default=0) >= FEWEST
+    return f"Lines: mean over n seeds; bands: {BAND}." if known else "Lines: mean over n seeds."
+
+
+def _joined(*texts: str) -> str:
+    return " ".join(text for text in texts if text)

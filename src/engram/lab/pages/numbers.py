@@ -12,10 +12,15 @@ def digits_for(scores: Array) -> int:
     return 2 if largest <= 1 else 1 if largest < 100 else 0
 
 
+def score_number(value: float, digits: int) -> str:
+    """A number with so many digits, without a minus where it rounds to 0."""
+    return f"{_zero(value, digits):.{digits}f}"
+
+
 def score_text(scores: Array, digits: int | None = None) -> str:
     """Mean ± standard deviation as text; a single seed has no deviation."""
     digits = digits_for(scores) if digits is None else digits
-    mean = f"{_zero(float(scores.mean()), digits):.{digits}f}"
+    mean = score_number(float(scores.mean()), digits)
     return mean if len(scores) == 1 else f"{mean} ± {float(scores.std(ddof=1)):.{digits}f}"
 
 
@@ -24,10 +29,8 @@ def interval_text(interval: Interval | None, digits: int | None = None) -> str:
     if interval is None:
         return "–"
     places = digits_for(np.array(interval.estimate)) if digits is None else digits
-    low, estimate, high = (_zero(value, places) for value in interval)
-    if not interval.bounded:
-        return f"{estimate:.{places}f}"
-    return f"{estimate:.{places}f} [{low:.{places}f}, {high:.{places}f}]"
+    low, estimate, high = (score_number(value, places) for value in interval)
+    return f"{estimate} [{low}, {high}]" if interval.bounded else estimate
 
 
 def _zero(value: float, digits: int) -> float:

@@ -1,20 +1,18 @@
 """Tables of a study: its scores beside published ones, intervals, and comparisons of strategies."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-
-import numpy as np
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from engram.envs.names import short_name
 from engram.lab.cell import Cell
 from engram.lab.evidence import Evidence
 from engram.lab.labels import strategy_label
-from engram.lab.pages.numbers import digits_for, interval_text, score_text
+from engram.lab.pages.block import Block
+from engram.lab.pages.numbers import interval_text, score_text
 from engram.lab.pages.page import Entry, Table
-from engram.lab.pages.wording import steps_in_words
+from engram.lab.pages.wording import seeds_in_words, steps_in_words
 from engram.lab.reference import Reference, Score
-from engram.lab.statistics import FEWEST, difference_from, improvement_interval, interquartile_interval
+from engram.lab.statistics import FEWEST, difference_from, interquartile_interval
 from engram.typing import Array
 
 UNFILLED = "○"
@@ -31,118 +29,65 @@ class Row:
     entries: Sequence[Entry]
 
 
-@dataclass(frozen=True)
-class Block:
-    """The cells of one agent in one environment, as a table has them."""
+def score_rows(block: Block, strategies: Sequence[str]) -> list[Row]:
+    """A row for each size, with these strategies: scores, and published ones below."""
+    found = []
+    for size in block.sizes:
+        filled = block.filled(size)
+        best = block.best(size) if filled else ()
+        cells = [block.cell(name, size) for name in strategies]
+        entries = [
+            entry(
+                *(block.evidence, cell, block.runs.get(cell, ()), block.references),
+                bold=cell.strategy in best,
+                filled=filled,
+                digits=block.digits,
+            )
+            for cell in cells
+        ]
+        found.append(Row([f"{size:,}"], cells, entries))
+    return found
 
-    evidence: Evidence
-    env: str
-    agent: str
-    strategies: Sequence[str]
-    sizes: Sequence[int]
-    runs: Mapping[Cell, Sequence[str]] = field(default_factory=dict)  # ids, by cell
-    references: Sequence[Reference] = ()  # published scores to be shown below
 
-    @property
-    def labels(self) -> list[str]:
-        """The strategies as tables and figures name them."""
-        return [strategy_label(name) for name in self.strategies]
+def interval_table(block: Block, name: str) -> Table:
+    """Interquartile means with their intervals."""
+    rows = []
+    for size in block.sizes:
+        cells = []
+        for strategy in block.strategies:
+            scores, absent = block.scores(strategy, size), absence(block.evidence, block.cell(strategy, size))
+            cells.append(absent if scores is None else interval_text(interquartile_interval([scores]), block.digits))
+        rows.append([f"{size:,}", *cells])
+    pooled = [_pooled(block, strategy) for strategy in block.strategies]
+    if any(pooled):
+        every = [interval_text(interquartile_interval(strata), block.digits) if strata else "–" for strata in pooled]
+        rows.append(["all that filled", *every])
+    bounds = " [95 % interval]" if max(block.seeds) >= FEWEST else ""
+    caption = f"{name}: interquartile mean{bounds}, {seeds_in_words(block.seeds)}"
+    return Table(["entries per action", *block.labels], rows, caption)
 
-    def cell(self, strategy: str, size: int) -> Cell:
-        """The cell of a strategy and a size."""
-        return Cell(self.env, self.agent, strategy, size)
 
-    def scores(self, strategy: str, size: int) -> Array | None:
-        """One score per seed; None where a run is missing."""
-        return self.evidence.scores(*self.cell(strategy, size))
+def _pooled(block: Block, strategy: str) -> list[Array]:
+    """The scores of a strategy at the sizes at which tables filled."""
+    return [scores for size, scores in block.complete.get(strategy, {}).items() if block.filled(size)]
 
-    def steps(self, sizes: Sequence[int]) -> set[int]:
-        """The numbers of training steps of the runs at these sizes."""
-        cells = [self.cell(name, size) for name in self.strategies for size in sizes]
-        return {steps for cell in cells for steps in self.evidence.steps.get(cell, ())}
 
-    def complete(self) -> dict[str, dict[int, Array]]:
-        """The scores of the cells of which no run is missing: strategy → size → scores."""
-        found: dict[str, dict[int, Array]] = {}
-        for strategy in self.strategies:
-            for size in self.sizes:
-                if (scores := self.scores(strategy, size)) is not None:
-                    found.setdefault(strategy, {})[size] = scores
-        return found
-
-    def filled(self, size: int) -> bool:
-        """Whether any table of that size ever filled."""
-        return self.evidence.filled(self.env, self.agent, size)
-
-    def best(self, size: int) -> tuple[str, ...]:
-        """The strategies with the highest mean: none, if a strategy's runs are missing or all have the same."""
-        run = [name for name in self.strategies if self.cell(name, size) in self.evidence.steps]
-        there = [self.scores(name, size) for name in run]
-        means = [float(scores.mean()) for scores in there if scores is not None]
-        if not means or len(means) < len(there) or max(means) == min(means):
-            return ()
-        return tuple(name for name, mean in zip(run, means, strict=True) if mean == max(means))
-
-    @cached_property
-    def digits(self) -> int:
-        """Digits after the point, the same in all cells."""
-        scores = [each for cells in self.complete().values() for each in cells.values()]
-        return digits_for(np.concatenate(scores)) if scores else 0
-
-    def rows(self, strategies: Sequence[str]) -> list[Row]:
-        """A row for each size, with these strategies: scores, and published ones below."""
-        found = []
-        for size in self.sizes:
-            filled = self.filled(size)
-            best = self.best(size) if filled else ()
-            cells = [self.cell(name, size) for name in strategies]
-            entries = [
-                entry(
-                    *(self.evidence, cell, self.runs.get(cell, ()), self.references),
-                    bold=cell.strategy in best,
-                    filled=filled,
-                    digits=self.digits,
-                )
-                for cell in cells
-            ]
-            found.append(Row([f"{size:,}"], cells, entries))
-        return found
-
-    def intervals(self, caption: str) -> Table:
-        """Interquartile means with their intervals."""
-        rows = []
-        for size in self.sizes:
-            cells = []
-            for name in self.strategies:
-                scores, absent = self.scores(name, size), absence(self.evidence, self.cell(name, size))
-                cells.append(absent if scores is None else interval_text(interquartile_interval([scores]), self.digits))
-            rows.append([f"{size:,}", *cells])
-        every = [interquartile_interval(cells.values()) if cells else None for cells in self._filled()]
-        rows.append(["all that filled", *(interval_text(each, self.digits) for each in every)])
-        return Table(["entries per action", *self.labels], rows, caption)
-
-    def _filled(self) -> list[dict[int, Array]]:
-        """For each strategy, the scores at the sizes at which tables filled."""
-        there = self.complete()
-        return [{size: s for size, s in there.get(name, {}).items() if self.filled(size)} for name in self.strategies]
-
-    def improvements(self, caption: str) -> Table | None:
-        """How often a run of one strategy scores higher than one of another, at the same size."""
-        cells = dict(zip(self.strategies, self._filled(), strict=True))
-        sizes = [size for size in self.sizes if all(size in each for each in cells.values())]
-        if not sizes or len(self.strategies) < 2:
-            return None
-        rows = []
-        for ours in self.strategies:
-            row = [strategy_label(ours)]
-            for theirs in self.strategies:
-                if ours == theirs:
-                    row.append("–")
-                    continue
-                pair = ([cells[name][size] for size in sizes] for name in (ours, theirs))
-                row.append(interval_text(improvement_interval(*pair), digits=2))
-            rows.append(row)
-        return Table(["", *(f"> {name}" for name in self.labels)], rows, caption)
+def improvement_table(block: Block, name: str) -> Table | None:
+    """How often a run of one strategy scores higher than one of another, at the same size."""
+    comparison = block.comparison
+    if comparison is None:
+        return None
+    rows = []
+    for ours in block.strategies:
+        others = [
+            "–" if ours == theirs else interval_text(comparison.improvement(ours, theirs), digits=2)
+            for theirs in block.strategies
+        ]
+        rows.append([strategy_label(ours), *others])
+    count = len(comparison.sizes)
+    where = f"{seeds_in_words(comparison.seeds)} at {'each of ' if count > 1 else ''}{count} size{'s'[: count > 1]}"
+    caption = f"{name}: probability that a run of the row scores above one of the column, {where}"
+    return Table(["", *(f"> {name}" for name in block.labels)], rows, caption)
 
 
 def score_table(blocks: Sequence[Block], name: str) -> Table:
@@ -153,7 +98,7 @@ def score_table(blocks: Sequence[Block], name: str) -> Table:
     rows = [
         replace(row, labels=[short_name(block.env), *row.labels]) if several else row
         for block in blocks
-        for row in block.rows(strategies)
+        for row in score_rows(block, strategies)
     ]
     names = [strategy_label(each) for each in strategies]
     header = [*(["environment"] if several else []), "entries per action", *names]
@@ -163,16 +108,33 @@ def score_table(blocks: Sequence[Block], name: str) -> Table:
 def titled(
     evidence: Evidence, name: str, header: Sequence[str], rows: Sequence[Row], references: Sequence[Reference] = ()
 ) -> Table:
-    """A table that says how long training was: in its caption, or in each row where that differs."""
+    """A table that says how long training was and how many seeds there are: in its caption, or where they differ."""
     trained = [_steps(evidence, row.cells, references) for row in rows]
-    alike = len(set(trained)) == 1
+    seeds = [_seeds(evidence, row.cells) for row in rows]
+    as_long, as_many = len(set(trained)) == 1, len({n for row in seeds for n in row if n is not None}) <= 1
     body: list[list[str | Entry]] = []
-    for row, steps in zip(rows, trained, strict=True):
+    for row, steps, counts in zip(rows, trained, seeds, strict=True):
         *labels, last = row.labels
-        body.append([*labels, last if alike else Entry(last, [steps]), *row.entries])
+        alike = len({n for n in counts if n is not None}) <= 1
+        notes = [*([] if as_long else [steps]), *([] if as_many or not alike else [_n(counts)])]
+        entries = [
+            each if n is None or alike else replace(each, below=[f"n = {n}", *each.below])
+            for each, n in zip(row.entries, counts, strict=True)
+        ]
+        body.append([*labels, Entry(last, notes) if any(notes) else last, *entries])
     whole = all(each.text != NOT_RUN for row in rows for each in row.entries)
-    caption, note = f"{name} after {trained[0]}" if alike else name, "" if whole else f"{NOT_RUN}: not run."
-    return Table(header, body, caption, note=note)
+    every = [n for row in seeds for n in row]
+    parts = [f"{name} after {trained[0]}" if as_long else name, *([_n(every)] if as_many and any(every) else [])]
+    return Table(header, body, ", ".join(parts), note="" if whole else f"{NOT_RUN}: not run.")
+
+
+def _seeds(evidence: Evidence, cells: Sequence[Cell]) -> list[int | None]:
+    """The number of seeds of each cell; None for one without a score."""
+    return [None if (scores := evidence.scores(*cell)) is None else len(scores) for cell in cells]
+
+
+def _n(counts: Sequence[int | None]) -> str:
+    return seeds_in_words([n for n in counts if n is not None])
 
 
 def _steps(evidence: Evidence, cells: Sequence[Cell], references: Sequence[Reference]) -> str:
@@ -187,8 +149,9 @@ def _steps(evidence: Evidence, cells: Sequence[Cell], references: Sequence[Refer
 def legend(evidence: Evidence, references: Sequence[Reference] = ()) -> str:
     """What the cells of the tables show, leaving out what none of them has."""
     parts = [
-        "Mean ± standard deviation (ddof 1) over seeds of the runs' scores; bold: the highest mean of its row, if none "
-        "is missing."
+        "Mean ± standard deviation (ddof 1) over n seeds of the runs' scores. Bold: the highest mean of its row and "
+        "those that chance between seeds does not tell from it (Welch, all differences to the highest together at "
+        "95 %); none where that is all of them, or where runs are missing."
     ]
     if references:
         parts += _about_references(evidence, references)
@@ -260,7 +223,7 @@ def entry(
 
 def differs(scores: Array, theirs: Score | None, steps: Sequence[int]) -> str:
     """A mark where ours and theirs are further apart than chance between seeds explains, after equal training."""
-    if theirs is None or len(scores) < FEWEST or tuple(steps) != (theirs.steps,):
+    if theirs is None or tuple(steps) != (theirs.steps,):
         return ""
     gap = difference_from(scores, theirs.mean, theirs.std, theirs.seeds)
     return ABOVE if gap.above(0) else BELOW if gap.below(0) else ""

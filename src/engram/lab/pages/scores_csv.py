@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Mapping, Sequence
 from io import StringIO
+from math import isfinite
 
 from engram.lab.cell import Cell
 from engram.lab.evidence import Evidence
@@ -27,14 +28,13 @@ def scores_csv(evidence: Evidence, runs: Mapping[Cell, Sequence[str]], reference
         if scores is None:
             continue
         steps, robust = evidence.steps[cell], interquartile_interval([scores])
-        low, high = (robust.low, robust.high) if robust.bounded else (None, None)
         std = scores.std(ddof=1) if len(scores) > 1 else None
-        numbers = (scores.mean(), std, robust.estimate, low, high)
+        numbers = (scores.mean(), std, robust.estimate, robust.low, robust.high)
         theirs = [reference.scores.get(cell) for reference in references]
         writer.writerow(
             [
                 *(*cell, " ".join(map(str, steps)), len(scores)),
-                *("" if number is None else f"{number:.4f}" for number in numbers),
+                *("" if number is None or not isfinite(number) else f"{number:.4f}" for number in numbers),
                 "" if cell.capacity is None else evidence.filled(cell.env, cell.agent, cell.capacity),
                 *(number for score in theirs for number in (("", "") if score is None else (score.mean, score.std))),
                 *([differs(scores, theirs[0], steps)] if references else []),

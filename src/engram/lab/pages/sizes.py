@@ -1,17 +1,22 @@
-"""What a larger memory buys: scores over memory sizes, as lines, as boxes, and as the memory that a score needs."""
+"""What a larger memory buys: scores over memory sizes, and the memory that a score needs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
+from engram.lab.memory_needed import needed_memory
 from engram.lab.pages.curves import add_legend
+from engram.lab.pages.numbers import interval_text
 from engram.lab.pages.style import Look
 from engram.lab.statistics import mean_interval
 from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
+from engram.pictures.colours import SOFT
+from engram.pictures.marks import mark
 from engram.typing import Array
 
-LEVELS = 60  # scores at which the memory needed is computed
+ROW_HEIGHT = 2.5  # inches
 
 
 @dataclass(frozen=True)
@@ -20,144 +25,152 @@ class Panel:
 
     title: str
     scores: Mapping[str, Mapping[int, Array]]  # strategy → size → [seeds]
-    last: Mapping[str, Mapping[int, Array]] = field(default_factory=dict)  # the same with the last evaluations
     baselines: Mapping[str, float] = field(default_factory=dict)  # mean scores of agents without a memory, by label
     empty: frozenset[int] = frozenset()  # sizes at which no table ever filled
 
+    @property
+    def sizes(self) -> list[int]:
+        """The sizes at which there is a score."""
+        return sorted({size for by_size in self.scores.values() for size in by_size})
 
-def score_by_size(panels: Sequence[Panel], looks: Mapping[str, Look], *, y_label: str) -> Figure:
-    """The mean score over seeds at each size, with its 95 % t interval."""
+    @property
+    def constant(self) -> float | None:
+        """The one score that all runs of all strategies have, if there is only one."""
+        every = np.concatenate([each for by_size in self.scores.values() for each in by_size.values()])
+        return float(every[0]) if np.ptp(every) == 0 else None
+
+
+def score_by_size(rows: Sequence[Sequence[Panel]], looks: Mapping[str, Look], *, y_label: str) -> Figure:
+    """The mean score over seeds at each size, with its Student interval; a row for each environment."""
     with mpl.rc_context(STYLE):
-        figure, grid = _panels(panels)
-        for axes, panel in zip(grid, panels, strict=True):
-            for number, (name, by_size) in enumerate(panel.scores.items()):
-                sizes = np.array(sorted(by_size))
-                shift = 1.012 ** (number - len(panel.scores) / 2)  # so that intervals do not cover one another
-                intervals = [mean_interval(by_size[size]) for size in sizes]
-                means = np.array([each.estimate for each in intervals])
-                colour, style = looks[name].colour, looks[name].linestyle
-                axes.plot(
-                    sizes * shift, means, color=colour, linestyle=style, marker="o", markersize=3.5, linewidth=1.5
-                )
-                known = np.array([each.bounded for each in intervals])
-                bounds = np.array([[i.estimate - i.low, i.high - i.estimate] for i in intervals if i.bounded])
-                if len(bounds):
-                    axes.errorbar(
-                        *((sizes * shift)[known], means[known], bounds.T),
-                        fmt="none",
-                        ecolor=colour,
-                        alpha=0.5,
-                        elinewidth=1.2,
-                    )
-            _draw_baselines(axes, panel, looks)
-            _sizes_below(axes, panel)
-        grid[0].set_ylabel(y_label)
-        _legend(figure, panels, looks, baseline=True)
+        figure, grid = _panels(rows)
+        for line, panels in zip(grid, rows, strict=True):
+            for axes, panel in zip(line, panels, strict=False):
+                if panel.constant is not None:
+                    _say(axes, f"every run scores {panel.constant:g}")
+                for number, (name, by_size) in enumerate(panel.scores.items()):
+                    shift = 1.012 ** (number - len(panel.scores) / 2)  # so that intervals do not cover one another
+                    _draw_means(axes, name, by_size, shift, looks[name])
+                for name, score in panel.baselines.items():
+                    axes.axhline(score, color=looks[name].colour, linestyle=looks[name].linestyle, linewidth=1.4)
+                _sizes_below(axes, panel, last=panels is rows[-1])
+                _shade_empty(axes, panel)
+            line[0].set_ylabel(y_label)
+            line[0].set_ylim(*_span(panels))
+        _legend(figure, rows, looks, baseline=True)
     return figure
 
 
-def boxes(panels: Sequence[Panel], looks: Mapping[str, Look], *, y_label: str) -> Figure:
-    """The returns of the last ten evaluations of all seeds: quartiles, and whiskers to the extremes."""
-    with mpl.rc_context(STYLE):
-        figure, grid = _panels(panels)
-        for axes, panel in zip(grid, panels, strict=True):
-            sizes = sorted({size for by_size in panel.last.values() for size in by_size})
-            width = 0.8 / len(panel.last)
-            for number, (name, by_size) in enumerate(panel.last.items()):
-                places = [sizes.index(size) + (number + 0.5) * width - 0.4 for size in by_size]
-                drawn = axes.boxplot(
-                    list(by_size.values()),
-                    positions=places,
-                    widths=width * 0.8,
-                    whis=(0, 100),
-                    patch_artist=True,
-                    manage_ticks=False,
-                )
-                for part in ("boxes", "whiskers", "caps", "medians"):
-                    for artist in drawn[part]:
-                        artist.set(color=looks[name].colour, linewidth=1.2)
-                for box in drawn["boxes"]:
-                    box.set(facecolor=mpl.colors.to_rgba(looks[name].colour, 0.25))
-            _name_sizes(axes, panel, range(len(sizes)), sizes)
-        grid[0].set_ylabel(y_label)
-        _legend(figure, panels, looks)
-    return figure
+def _draw_means(axes: Axes, name: str, by_size: Mapping[int, Array], shift: float, look: Look) -> None:
+    sizes = np.array(sorted(by_size))
+    intervals = [mean_interval(by_size[size]) for size in sizes]
+    means = [each.estimate for each in intervals]
+    (line,) = axes.plot(
+        sizes * shift, means, color=look.colour, linestyle=look.linestyle, marker="o", markersize=3.5, linewidth=1.5
+    )
+    pairs = zip(sizes, intervals, strict=True)
+    mark(line, name, [f"{size:,} entries: {interval_text(each)}, n = {len(by_size[size])}" for size, each in pairs])
+    known = [(size * shift, each) for size, each in zip(sizes, intervals, strict=True) if each.bounded]
+    if known:
+        bars = axes.vlines(
+            [place for place, _ in known],
+            [each.low for _, each in known],
+            [each.high for _, each in known],
+            color=look.colour,
+            alpha=0.5,
+            linewidth=1.2,
+        )
+        mark(bars, name)
 
 
-def memory_needed(panels: Sequence[Panel], looks: Mapping[str, Look], *, x_label: str) -> Figure:
+def _span(panels: Sequence[Panel]) -> tuple[float, float]:
+    """From the lowest score to the highest, with a margin; intervals of few seeds may go far beyond."""
+    scores = [each for panel in panels for by_size in panel.scores.values() for each in by_size.values()]
+    every = np.concatenate([*scores, *([score] for panel in panels for score in panel.baselines.values())])
+    margin = 0.05 * float(np.ptp(every)) or 0.5
+    return float(every.min()) - margin, float(every.max()) + margin
+
+
+def memory_needed(rows: Sequence[Sequence[Panel]], looks: Mapping[str, Look], *, x_label: str) -> Figure:
     """The smallest memory with which a strategy's mean score reaches a level; a line ends where none does.
 
     Dots at both ends: a strategy that is best at its smallest size has a line of no length.
     """
     with mpl.rc_context(STYLE):
-        figure, grid = _panels(panels, sharey=True)
-        every = {size for panel in panels for by_size in panel.scores.values() for size in by_size}
-        margin = (max(every) / min(every)) ** 0.05
-        for axes, panel in zip(grid, panels, strict=True):
-            axes.set_yscale("log")
-            axes.set_ylim(min(every) / margin, max(every) * margin)
-            for name, by_size in panel.scores.items():
-                levels, needed = needed_memory({size: float(scores.mean()) for size, scores in by_size.items()})
-                look = looks[name]
-                axes.plot(
-                    *(levels, needed),
-                    color=look.colour,
-                    linestyle=look.linestyle,
-                    linewidth=1.8,
-                    marker="o",
-                    markersize=3.5,
-                    markevery=[0, LEVELS - 1],
-                )
-            axes.set_xlabel(x_label)
-            axes.set_yticks(sorted(every))
-            axes.yaxis.set_major_formatter("{x:,.0f}")
-            axes.yaxis.set_minor_locator(mpl.ticker.NullLocator())
-        grid[0].set_ylabel("Entries per action needed")
-        _legend(figure, panels, looks)
+        figure, grid = _panels(rows, sharex="row")
+        for across, panels in zip(grid, rows, strict=True):
+            every = sorted({size for panel in panels for size in panel.sizes})
+            margin = (max(every) / min(every)) ** 0.05
+            for axes, panel in zip(across, panels, strict=False):
+                axes.set_yscale("log")
+                axes.set_ylim(min(every) / margin, max(every) * margin)
+                for name, by_size in panel.scores.items():
+                    needed = needed_memory({size: float(scores.mean()) for size, scores in by_size.items()})
+                    (line,) = axes.plot(
+                        needed.scores,
+                        needed.sizes,
+                        color=looks[name].colour,
+                        linestyle=looks[name].linestyle,
+                        linewidth=1.8,
+                        marker="o",
+                        markersize=3.5,
+                        markevery=[0, len(needed.scores) - 1],
+                    )
+                    levels = zip(needed.scores, needed.sizes, strict=True)
+                    mark(line, name, [f"{score:.3g} needs {size:,.0f} entries" for score, size in levels])
+                axes.set_xlabel(x_label if panels is rows[-1] else "")
+                axes.set_yticks(every)
+                axes.yaxis.set_major_formatter("{x:,.0f}")
+                axes.yaxis.set_minor_locator(mpl.ticker.NullLocator())
+            across[0].set_ylabel("Entries per action needed")
+        _legend(figure, rows, looks)
     return figure
 
 
-def needed_memory(means: Mapping[int, float]) -> tuple[Array, Array]:
-    """Scores, from the lowest to the highest, and the memory that each needs.
-
-    Between two sizes the score is taken to grow with the logarithm of the size; a size that scores lower than a
-    smaller one is of no use.
-    """
-    sizes = sorted(means)
-    reached = np.maximum.accumulate([means[size] for size in sizes])
-    useful = np.concatenate([[True], np.diff(reached) > 0])
-    levels = np.linspace(reached[0], reached[-1], LEVELS)
-    return levels, np.exp(np.interp(levels, reached[useful], np.log(sizes)[useful]))
-
-
-def _panels(panels: Sequence[Panel], *, sharey: bool = True) -> tuple[Figure, list[Axes]]:
-    figure = Figure(figsize=(PAGE_WIDTH, 3.5), layout="constrained")
-    grid = list(figure.subplots(1, len(panels), sharey=sharey, squeeze=False)[0])
-    for axes, panel in zip(grid, panels, strict=True):
-        axes.set_title(panel.title, fontsize=10, fontweight="bold", loc="left")
-    return figure, grid
+def _panels(
+    rows: Sequence[Sequence[Panel]], *, sharex: Literal["none", "row"] = "none"
+) -> tuple[Figure, list[list[Axes]]]:
+    """A grid of axes; those of a row share the vertical axis."""
+    columns = max(map(len, rows))
+    figure = Figure(figsize=(PAGE_WIDTH, 0.9 + ROW_HEIGHT * len(rows)), layout="constrained")
+    grid = figure.subplots(len(rows), columns, sharex=sharex, sharey="row", squeeze=False)
+    for line, panels in zip(grid, rows, strict=True):
+        for i, axes in enumerate(line):
+            if i < len(panels):
+                axes.set_title(panels[i].title, fontsize=10, fontweight="bold", loc="left")
+            else:
+                axes.set_visible(False)
+    return figure, [list(line) for line in grid]
 
 
-def _draw_baselines(axes: Axes, panel: Panel, looks: Mapping[str, Look]) -> None:
-    for name, score in panel.baselines.items():
-        axes.axhline(score, color=looks[name].colour, linestyle=looks[name].linestyle, linewidth=1.4)
+def _say(axes: Axes, text: str) -> None:
+    axes.text(0.5, 0.6, text, transform=axes.transAxes, ha="center", va="center", color=SOFT, fontsize=9)
 
 
-def _sizes_below(axes: Axes, panel: Panel) -> None:
-    sizes = sorted({size for by_size in panel.scores.values() for size in by_size})
+def _sizes_below(axes: Axes, panel: Panel, *, last: bool) -> None:
+    """Label the axis with the sizes, slanted, with a star where no table ever filled, and the last row with a name."""
+    names = [f"{size:,}{'*' if size in panel.empty else ''}" for size in panel.sizes]
     axes.set_xscale("log")
-    _name_sizes(axes, panel, sizes, sizes)
+    axes.set_xticks(panel.sizes, names, rotation=40, ha="right", rotation_mode="anchor")
+    axes.set_xlabel("Entries per action" if last else "")
     axes.xaxis.set_minor_locator(mpl.ticker.NullLocator())
 
 
-def _name_sizes(axes: Axes, panel: Panel, places: Sequence[int], sizes: Sequence[int]) -> None:
-    """Label the axis with the sizes, slanted, with a star where no table ever filled."""
-    names = [f"{size:,}{'*' if size in panel.empty else ''}" for size in sizes]
-    axes.set_xticks(places, names, rotation=40, ha="right", rotation_mode="anchor")
-    axes.set_xlabel("Entries per action")
+def _shade_empty(axes: Axes, panel: Panel) -> None:
+    """Shade the sizes from which on no table filled."""
+    full = [size for size in panel.sizes if size not in panel.empty]
+    if not panel.empty or (full and max(full) > min(panel.empty)):
+        return
+    left, right = axes.get_xlim()
+    start = (max(full) * min(panel.empty)) ** 0.5 if full else left
+    axes.axvspan(start, right, color=SOFT, alpha=0.12, linewidth=0, zorder=0)
+    axes.set_xlim(left, right)
 
 
-def _legend(figure: Figure, panels: Sequence[Panel], looks: Mapping[str, Look], *, baseline: bool = False) -> None:
+def _legend(
+    figure: Figure, rows: Sequence[Sequence[Panel]], looks: Mapping[str, Look], *, baseline: bool = False
+) -> None:
+    panels = [panel for row in rows for panel in row]
     names = {name for panel in panels for name in panel.scores}
     if baseline:
         names |= {name for panel in panels for name in panel.baselines}

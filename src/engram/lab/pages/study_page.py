@@ -1,12 +1,10 @@
-"""The report of a study: its tables beside published scores, its figures, and the verdicts on claims."""
+"""The report of a study: its finding, scores, verdicts on claims, learning curves, and how it was made."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Self
-
-import numpy as np
 
 from engram.agents import label_of
 from engram.envs.names import short_name
@@ -17,20 +15,29 @@ from engram.lab.evidence import Evidence
 from engram.lab.grid import Study, load
 from engram.lab.labels import strategy_label
 from engram.lab.pages import page
+from engram.lab.pages.block import Block
 from engram.lab.pages.claims_table import claims_blocks
 from engram.lab.pages.figures import Figures
-from engram.lab.pages.numbers import score_text
+from engram.lab.pages.finding import Finding, find
+from engram.lab.pages.held import held_blocks
 from engram.lab.pages.provenance import how_it_was_made
 from engram.lab.pages.report_folder import write_page
-from engram.lab.pages.score_tables import Block, Row, absence, entry, legend, score_table, titled
+from engram.lab.pages.score_tables import Row, entry, improvement_table, interval_table, legend, score_table, titled
 from engram.lab.pages.scores_csv import scores_csv
 from engram.lab.pages.style import Look, baseline_looks, looks
-from engram.lab.pages.wording import evaluations_in_words, score_in_words
+from engram.lab.pages.training_table import training_table
+from engram.lab.pages.variants import find_variants, variants_in_words, variants_table
+from engram.lab.pages.wording import counted, evaluations_in_words, listed, score_in_words, seeds_in_words, sentence
 from engram.lab.results import Results
 from engram.lab.verdicts import ClaimList, place_label
-from engram.runs.finished import LAST_EVALUATIONS
 
+FEW_DETAILS = 4  # sentences, up to which they are not folded away
 FEW = 10  # missing runs, up to which they are named without being folded away
+MOST_NAMED = 6  # of a kind of thing; more are counted
+DATA = (
+    "Beside this page: evaluations.parquet and evaluations.csv with a row for every evaluation, scores.csv with a row "
+    "for every cell, study.json with every run, and the figures as SVG and PNG."
+)
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,11 @@ class StudyReport:
         there = [place["agent"] for place in self.results.declared.values() if place["capacity"] is not None]
         return _in_order(self.study.agents, there)
 
+    @cached_property
+    def every_block(self) -> list[Block]:
+        """The tables of all environments, one for each agent with a memory."""
+        return [block for env in self.envs for block in self.blocks(env)]
+
     def blocks(self, env: str) -> list[Block]:
         """The tables of an environment, one for each agent with a memory."""
         found = []
@@ -93,6 +105,21 @@ class StudyReport:
                 found.append(Block(self.evidence, env, agent, names, sizes_, self.runs, self.study.references))
         return found
 
+    @cached_property
+    def figures(self) -> Figures:
+        """What draws the figures."""
+        return Figures(self.evidence, self.every_block, self.looks, self.out, self.study.enlarged)
+
+    @cached_property
+    def found(self) -> Finding:
+        """What the study found."""
+        return find(self.every_block)
+
+    @property
+    def finding(self) -> str:
+        """What the study found, in one sentence."""
+        return self.found.headline
+
     def where(self, env: str, agent: str) -> str:
         """An agent, and its environment where there are several."""
         return place_label(env, agent) if len(self.envs) > 1 else label_of(agent)
@@ -102,47 +129,48 @@ class StudyReport:
         self.results.export(self.out)
         table = scores_csv(self.evidence, self.runs, self.study.references)
         write_atomically(self.out / "scores.csv", table.encode())
-        return write_page(page.Page(self.results.title, self.content()), self.out)
+        return write_page(page.Page(self.study.title or self.results.title, self.content()), self.out)
 
     def content(self) -> list[page.Block]:
-        """The page from top to bottom."""
+        """The page from top to bottom, in the order in which a reader asks."""
         return [
             *self.warnings(),
+            page.Finding(self.finding),
+            *self.first_figure(),
+            *self.details(),
             *(page.Text(text) for text in self.summary()),
-            *self.claims(),
             *self.sections(),
             how_it_was_made(self.results, self.evaluation),
+            page.Text(DATA, note=True),
         ]
 
-    def sections(self) -> list[page.Block]:
-        """Tables and figures of all environments."""
-        blocks = [block for env in self.envs for block in self.blocks(env)]
-        figures = Figures(self.evidence, blocks, self.looks, self.out, self.study.enlarged)
-        parts = {
-            "Scores": self.tables(),
-            "Variants": self.variant_scores(),
-            "Learning curves": figures.curves(),
-            "What a larger memory buys": figures.by_size(),
-        }
-        return [page.Section(title, blocks) for title, blocks in parts.items() if blocks]
+    def first_figure(self) -> list[page.Block]:
+        """The figure that shows the finding."""
+        return self.figures.finding(self.finding)
 
-    def variant_scores(self) -> list[page.Block]:
-        """The scores of runs that differ from the rest of the study, beside those that do not."""
-        columns = ["env", "agent", "strategy", "capacity"]
-        rows: list[list[str | page.Entry]] = []
-        scored = self.results.runs.drop_nulls("score")
-        for (env, agent, strategy, capacity, variant), found in scored.filter(pl.col("variant") != "").group_by(
-            [*columns, "variant"], maintain_order=True
-        ):
-            same = [
-                pl.col(name).eq_missing(pl.lit(value))
-                for name, value in zip(columns, (env, agent, strategy, capacity), strict=True)
-            ]
-            plain = scored.filter(pl.col("variant") == "", *same)
-            memory = [] if capacity is None else [strategy_label(str(strategy)), f"{capacity:,}"]
-            texts = [score_text(each["score"].to_numpy()) if each.height else "–" for each in (found, plain)]
-            rows.append([", ".join([place_label(str(env), str(agent)), *memory]), str(variant), texts[0], texts[1]])
-        return [page.Table(["cell", "what differs", "score", "without it"], rows)] if rows else []
+    def details(self) -> list[page.Block]:
+        """The finding in more detail; folded where there is much of it."""
+        texts: list[page.Block] = [page.Text(text) for text in self.found.details]
+        return [page.Folded("In each environment, with each agent", texts)] if len(texts) > FEW_DETAILS else texts
+
+    def sections(self) -> list[page.Block]:
+        """Figures, tables and claims, of all environments."""
+        beside = f"Scores beside {self.study.references[0].name}'s" if self.study.references else "Scores"
+        return [
+            *_section("Scores by memory size", self.figures.by_size()),
+            *_section(beside, self.tables()),
+            *_section("Variants", self.variants()),
+            *self.claims(),
+            *_section("Learning curves", self.figures.curves()),
+            *_section("What the memories hold", held_blocks(self.results.folder, self.out)),
+            *_section("How much memory a score needs", self.figures.needed()),
+            *_section("Training beside evaluation", self.training()),
+        ]
+
+    def variants(self) -> list[page.Block]:
+        """What runs that differ from the rest of the study come to."""
+        found = find_variants(self.results)
+        return [page.Text(variants_in_words(found)), variants_table(found)] if found else []
 
     def warnings(self) -> list[page.Block]:
         """Runs that are missing, runs that should not be in one cell, and runs of an earlier version of the study."""
@@ -192,19 +220,32 @@ class StudyReport:
         return f"{score_in_words(plain.group_by('run').len()['len'].to_list())} {self.evaluation}".rstrip()
 
     def summary(self) -> list[str]:
-        """The number of runs, the protocol, and the best strategies, in sentences."""
+        """What was run, and the protocol, in sentences."""
+        return [f"{self.what_was_run} {self.protocol}"]
+
+    @property
+    def what_was_run(self) -> str:
+        """The agents, strategies, sizes and seeds of the finished runs, in a sentence."""
         runs = self.results.runs
-        seeds = ", ".join(map(str, sorted(runs["seed"].unique().to_list())))
-        sentences = [f"{runs.height} runs from seeds {seeds}. {self.protocol}"]
-        for env in self.envs:
-            for block in self.blocks(env):
-                sizes_ = [size for size in block.sizes if block.filled(size)]
-                firsts = {name: [size for size in sizes_ if name in block.best(size)] for name in block.strategies}
-                parts = [f"{strategy_label(name)} at {_listed(where)}" for name, where in firsts.items() if where]
-                if parts:
-                    where = self.where(env, block.agent)
-                    sentences.append(f"{where}, highest mean score by entries per action: {'; '.join(parts)}.")
-        return sentences
+        cells = [Cell.of(row) for row in runs.iter_rows(named=True)]
+        if not cells:
+            return "No run is finished."
+        strategies = _named(
+            [strategy_label(cell.strategy) for cell in cells if cell.strategy is not None], "strategies"
+        )
+        sizes_ = sorted({cell.capacity for cell in cells if cell.capacity is not None})
+        span = f"{sizes_[0]:,} to {sizes_[-1]:,}" if len(sizes_) > 1 else "".join(f"{size:,}" for size in sizes_)
+        seeds = runs.filter(pl.col("variant") == "").group_by(["env", "agent", "strategy", "capacity"]).len()["len"]
+        agents = _named([label_of(cell.agent) for cell in cells if cell.capacity is not None], "agents")
+        alone = _named([label_of(cell.agent) for cell in cells if cell.capacity is None], "agents")
+        parts = [
+            f"{runs.height:,} runs",
+            *([f"{agents} with {strategies}"] if strategies else []),
+            *([f"{counted(len(sizes_), 'memory size')} ({span} entries per action)"] if sizes_ else []),
+            *([f"{alone} without a memory"] if alone else []),
+            f"{seeds_in_words(seeds.to_list())} seeds in a cell",
+        ]
+        return sentence("; ".join(parts))
 
     def claims(self) -> list[page.Block]:
         """The verdicts on the claims that this study can decide."""
@@ -238,15 +279,13 @@ class StudyReport:
 
     def tables(self) -> list[page.Block]:
         """Scores beside the published ones, intervals, and comparisons of strategies."""
-        blocks = {
-            agent: [b for env in self.envs for b in self.blocks(env) if b.agent == agent] for agent in self.agents
-        }
-        tables = [score_table(mine, label_of(agent)) for agent, mine in blocks.items() if mine]
+        blocks = {agent: [block for block in self.every_block if block.agent == agent] for agent in self.agents}
+        tables = [replace(score_table(mine, label_of(agent)), about=label_of(agent)) for agent, mine in blocks.items()]
         tables += [
             self._baseline(agent) for agent in dict.fromkeys(a for e in self.envs for a in self.evidence.baselines(e))
         ]
-        details = [table for mine in blocks.values() for block in mine for table in self._details(block)]
-        folded = [page.Folded("Intervals, comparisons, training episodes", details)] if details else []
+        details = [table for block in self.every_block for table in self._details(block)]
+        folded = [page.Folded("Intervals and comparisons of all strategies", details)] if details else []
         return [*tables, page.Text(legend(self.evidence, self.study.references), note=True), *folded]
 
     def _baseline(self, agent: str) -> page.Table:
@@ -260,43 +299,26 @@ class StudyReport:
         return titled(self.evidence, label_of(agent), ["environment", "score"], rows, references)
 
     def _details(self, block: Block) -> list[page.Block]:
-        """Intervals, comparisons and training episodes: details of the scores, folded away on the page."""
-        if not block.complete():
+        """Intervals and comparisons: details of the scores, folded away on the page."""
+        if not block.complete:
             return []
         name = self.where(block.env, block.agent)
-        found: list[page.Block] = [block.intervals(f"{name}: interquartile mean [95 % interval]")]
-        improvements = block.improvements(f"{name}: probability that a run of the row scores above one of the column")
-        return [*found, *([] if improvements is None else [improvements]), self._late_training(block)]
+        improvements = improvement_table(block, name)
+        return [interval_table(block, name), *([] if improvements is None else [improvements])]
 
-    def training_text(self, runs: Iterable[str], digits: int) -> str:
-        """Mean ± standard deviation over runs of the returns of their training episodes, over the time of the score.
+    def training(self) -> list[page.Block]:
+        """Returns of the episodes of training, for each agent and environment."""
+        there = [block for block in self.every_block if block.complete]
+        tables = [
+            training_table(self.results.evaluations, block, self.where(block.env, block.agent)) for block in there
+        ]
+        text = "What an agent reaches while it explores, which is what the published figures of others often show."
+        return [page.Folded("Returns of training episodes", [page.Text(text), *tables])] if tables else []
 
-        Between two evaluations there are few long episodes or many short ones: each episode counts once.
-        """
-        frame, means = self.results.evaluations, []
-        for run in runs:
-            last = frame.filter(frame["run"] == run).tail(LAST_EVALUATIONS).drop_nulls("training_return")
-            if last.height:
-                means.append(
-                    np.average(last["training_return"].to_numpy(), weights=last["training_episodes"].to_numpy())
-                )
-        return score_text(np.array(means), digits) if means else "–"
 
-    def _late_training(self, block: Block) -> page.Table:
-        """Returns of the episodes of training, which explore, beside the greedy ones of evaluations."""
-        rows: list[list[str]] = []
-        for size in block.sizes:
-            row = [f"{size:,}"]
-            for name in block.strategies:
-                cell = block.cell(name, size)
-                if block.scores(name, size) is None:
-                    row.append(absence(self.evidence, cell))
-                else:
-                    row.append(self.training_text(self.runs.get(cell, ()), block.digits))
-            rows.append(row)
-        name = self.where(block.env, block.agent)
-        caption = f"{name}: mean return of training episodes (ε-greedy) over the same time as the score"
-        return page.Table(["entries per action", *block.labels], rows, caption)
+def _section(title: str, blocks: Sequence[page.Block]) -> list[page.Block]:
+    """A section, if there is something in it."""
+    return [page.Section(title, blocks)] if blocks else []
 
 
 def _in_order(known: Sequence[str], found: Iterable[str]) -> list[str]:
@@ -305,6 +327,9 @@ def _in_order(known: Sequence[str], found: Iterable[str]) -> list[str]:
     return [each for each in known if each in there] + [each for each in there if each not in known]
 
 
-def _listed(sizes: Sequence[int]) -> str:
-    *first, last = (f"{size:,}" for size in sizes)
-    return f"{', '.join(first)} and {last}" if first else last
+def _named(names: Sequence[str], things: str) -> str:
+    """Names, each once, as they are listed in a sentence; how many where they are many; nothing for none."""
+    several = list(dict.fromkeys(names))
+    if not several:
+        return ""
+    return listed(several) if len(several) <= MOST_NAMED else f"{len(several)} {things}"

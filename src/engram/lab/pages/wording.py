@@ -1,6 +1,6 @@
-"""Sentences about a study's runs: how long they were trained, how they were evaluated, and what their score is."""
+"""Words for a study's runs: how many there are, how long they were trained, how evaluated, and what a score is."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from engram.agents import label_of
@@ -8,11 +8,55 @@ from engram.envs.names import short_name
 from engram.runs.finished import LAST_EVALUATIONS
 from engram.runs.run import EVALUATION, Run
 
+SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
 
 def steps_in_words(ours: Collection[int], theirs: Collection[int] = (), name: str = "") -> str:
     """How long some runs were trained, and those of a reference of that name where that is not the same."""
     other = f" ({name}: {_either(theirs)})" if theirs and set(theirs) != set(ours) else ""
     return f"{_either(ours)} training steps{other}"
+
+
+def seeds_in_words(counts: Collection[int]) -> str:
+    """How many seeds there are, given the number of each cell: `n = 5`; nothing without any."""
+    if not counts:
+        return ""
+    fewest, most = min(counts), max(counts)
+    return f"n = {fewest}" if fewest == most else f"n = {fewest} to {most}"
+
+
+def worth_in_words(counts: Collection[int]) -> str:
+    """What intervals over so few seeds are worth, if they are worth little; empty for five seeds and more."""
+    few = sorted({count for count in counts if count < 5})
+    if not few:
+        return ""
+    if few[0] < 3:
+        return f"No interval is drawn for {_either([n for n in few if n < 3])} seed{'' if few == [1] else 's'}."
+    return (
+        f"With {number_in_words(few[0])} seeds an interval rests on {number_in_words(few[0] - 1)} independent "
+        "differences: it is wide, and right only if scores spread as a normal distribution does."
+    )
+
+
+def number_in_words(number: int) -> str:
+    """`five` for 5, and `1,000` for what has no short word."""
+    return SMALL[number] if 0 <= number < len(SMALL) else f"{number:,}"
+
+
+def counted(number: int, thing: str) -> str:
+    """`one size`, `five sizes`."""
+    return f"{number_in_words(number)} {thing}{'' if number == 1 else 's'}"
+
+
+def listed(names: Sequence[str], last_word: str = "and") -> str:
+    """Names in a sentence: `a, b and c`."""
+    *first, last = names
+    return f"{', '.join(first)} {last_word} {last}" if first else last
+
+
+def sentence(text: str) -> str:
+    """The text with a capital at its beginning and a full stop at its end."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
 
 
 def score_in_words(counts: Collection[int]) -> str:

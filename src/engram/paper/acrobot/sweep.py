@@ -6,7 +6,7 @@ from engram.paper.grids import table
 
 STUDY = Study(
     "acrobot",
-    "Acrobot: five ways to forget at six memory sizes",
+    "Acrobot: what should a full memory forget?",
     table("Acrobot-v1", "classic", (50, 150, 500, 1000, 5000, 10_000)),
     REFERENCES,
     claims="engram.paper.claims:CLAIMS",

@@ -19,7 +19,7 @@ def one_game(game: str) -> tuple[Grid, ...]:
 
 STUDY = Study(
     "atari",
-    "Five Atari games: what to forget",
+    "Atari: what should a full memory forget?",
     tuple(each for game in GAMES for each in one_game(game)),
     REFERENCES,
     claims="engram.paper.claims:CLAIMS",

@@ -8,7 +8,7 @@ FIGURE_2 = {("CartPole-v1", "nec", 50): "the paper's Figure 2"}
 
 STUDY = Study(
     "cartpole",
-    "CartPole: five ways to forget at eight memory sizes",
+    "CartPole: what should a full memory forget?",
     table("CartPole-v1", "classic", (50, 100, 150, 500, 1000, 3000, 5000, 10_000), mfec_steps=15_000),
     REFERENCES,
     claims="engram.paper.claims:CLAIMS",

@@ -7,8 +7,9 @@ called at least as good nearly everywhere if it is not worse in nine cells of te
 played no part in it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -17,9 +18,11 @@ from engram.agents import label_of
 from engram.envs.names import short_name
 from engram.lab.cell import Cell
 from engram.lab.evidence import Evidence
-from engram.lab.labels import strategy_label
+from engram.lab.labels import strategy_in_words, strategy_label
 from engram.lab.pages import page
+from engram.lab.pages.finding import Finding
 from engram.lab.pages.study_page import StudyReport
+from engram.lab.pages.wording import counted, number_in_words, seeds_in_words, sentence
 from engram.lab.statistics import FEWEST, difference, probability_of_improvement
 from engram.lab.verdicts import place_label
 
@@ -35,6 +38,7 @@ class Record:
     cells: int
     worse: tuple[Cell, ...]
     better: tuple[Cell, ...]
+    beaten: Mapping[str, tuple[Cell, ...]]  # by rival, the cells in which it is above that one
     above: float  # probability that one of its runs scores above one of LRU, kM or DkM, mean over cells
 
     @property
@@ -46,7 +50,8 @@ class Record:
 def record(evidence: Evidence, setting: str, cells: Sequence[tuple[str, str, int]]) -> Record:
     """Compare a setting with the three in every cell in which all have three runs and a table filled."""
     worse, better, above = [], [], []
-    counted = 0
+    beaten: dict[str, list[Cell]] = {name: [] for name in RIVALS if name != setting}
+    compared = 0
     for env, agent, size in cells:
         ours = evidence.scores(env, agent, setting, size)
         theirs = {name: evidence.scores(env, agent, name, size) for name in RIVALS if name != setting}
@@ -55,15 +60,24 @@ def record(evidence: Evidence, setting: str, cells: Sequence[tuple[str, str, int
             continue
         if min(map(len, (ours, *there))) < FEWEST:
             continue
-        counted += 1
+        compared += 1
         gaps = [difference(ours, scores) for scores in there]
         cell = Cell(env, agent, setting, size)
+        for name, gap in zip(theirs, gaps, strict=True):
+            beaten[name] += [cell] if gap.above(0) else []
         if any(gap.below(0) for gap in gaps):
             worse.append(cell)
         elif any(gap.above(0) for gap in gaps):
             better.append(cell)
         above.append(float(np.mean([probability_of_improvement([ours], [scores]) for scores in there])))
-    return Record(setting, counted, tuple(worse), tuple(better), float(np.mean(above)) if above else float("nan"))
+    return Record(
+        setting,
+        compared,
+        tuple(worse),
+        tuple(better),
+        {name: tuple(cells) for name, cells in beaten.items()},
+        float(np.mean(above)) if above else float("nan"),
+    )
 
 
 def ranked(records: Sequence[Record]) -> list[Record]:
@@ -74,15 +88,57 @@ def ranked(records: Sequence[Record]) -> list[Record]:
 class ForgettingReport(StudyReport):
     """The report of a study of many settings."""
 
+    @cached_property
+    def records(self) -> list[Record]:
+        """How the settings compare, the chosen one first."""
+        settings = dict.fromkeys(name for block in self.every_block for name in block.strategies)
+        cells = [(block.env, block.agent, size) for block in self.every_block for size in block.sizes]
+        return ranked([record(self.evidence, name, cells) for name in settings])
+
+    @cached_property
+    def found(self) -> Finding:
+        """Which setting is worse in the fewest cells, and where it is better."""
+        best = self.records[0] if self.records else None
+        if best is None or not best.cells:
+            return Finding("No cell has enough runs of LRU, kM, DkM and another setting to compare them.")
+        cells = counted(best.cells, "cell")
+        worse = f"in {number_in_words(len(best.worse))} of {cells}" if best.worse else f"in none of {cells}"
+        headline = (
+            f"Of {counted(len(self.records), 'setting')}, {strategy_in_words(best.setting)} is worse than LRU, kM or "
+            f"DkM in the fewest cells: {worse} (an environment, an agent and a size)."
+        )
+        details = [
+            sentence(f"{strategy_label(best.setting)} is above {strategy_label(rival)} in {self._counted(where)}")
+            for rival, where in best.beaten.items()
+        ]
+        same = self._cells_alike()
+        if same:
+            details.append(
+                sentence(
+                    f"in {number_in_words(len(same))} of the {cells} every run of every setting scores the same, so "
+                    f"nothing can be told there: {self._where(same)}"
+                )
+            )
+        return Finding(headline, details)
+
+    def _counted(self, cells: Sequence[Cell]) -> str:
+        return f"{counted(len(cells), 'cell')}: {self._where(cells)}" if cells else "no cell"
+
+    def _cells_alike(self) -> list[Cell]:
+        """The cells at which tables filled and every run of every setting has the same score."""
+        found = []
+        for block in self.every_block:
+            for size in block.filled_sizes:
+                scores = [by_size[size] for by_size in block.complete.values() if size in by_size]
+                if scores and np.ptp(np.concatenate(scores)) == 0:
+                    found.append(block.cell("", size))
+        return found
+
     def claims(self) -> list[page.Block]:
         """The table that ranks the settings by the rule above."""
-        settings = list(
-            dict.fromkeys(name for env in self.envs for block in self.blocks(env) for name in block.strategies)
-        )
-        cells = [(env, block.agent, size) for env in self.envs for block in self.blocks(env) for size in block.sizes]
-        records = ranked([record(self.evidence, name, cells) for name in settings])
+        settings = list(dict.fromkeys(name for block in self.every_block for name in block.strategies))
         rows: list[list[str | page.Entry]] = []
-        for each in records:
+        for each in self.records:
             worse = self._where(each.worse)
             rows.append(
                 [
@@ -100,12 +156,20 @@ class ForgettingReport(StudyReport):
             "in that cell. Better: above 0 for at least one of the three, and worse than none. P(above): probability "
             "that a run scores above one of the three, mean over cells. Nearly everywhere: not worse in nine cells of "
             "ten. Settings are in the order of the rule: fewest cells in which it is worse, then P(above). The rule "
-            "was written down before the study was run."
+            f"was written down before the study was run. Seeds of a cell: {self._seeds()}."
         )
         table = page.Table(header, rows, prose=True, note=note)
         return [
             page.Section("Which setting is at least as good as LRU, kM and DkM?", [table, *self._by_agent(settings)])
         ]
+
+    def _seeds(self) -> str:
+        """How many seeds each agent has."""
+        agents = {
+            agent: {n for block in self.every_block if block.agent == agent for n in block.seeds}
+            for agent in self.agents
+        }
+        return ", ".join(f"{label_of(agent)} {seeds_in_words(counts)}" for agent, counts in agents.items() if counts)
 
     def _where(self, cells: Sequence[Cell]) -> str:
         groups: dict[tuple[str, str], list[str]] = {}

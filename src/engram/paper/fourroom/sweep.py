@@ -5,7 +5,7 @@ from engram.paper.grids import ROOM_SIZES, table
 
 STUDY = Study(
     "fourroom",
-    "FourRoom: five ways to forget at eight memory sizes",
+    "FourRoom: what should a full memory forget?",
     table("engram/FourRoom-v0", "rooms", ROOM_SIZES),
     claims="engram.paper.claims:CLAIMS",
 )

@@ -1,27 +1,53 @@
 """The report on what the paper leaves open: each choice beside the runs of the other studies."""
 
+from collections.abc import Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from engram.agents import label_of
 from engram.envs.names import short_name
+from engram.lab.comparison import together
 from engram.lab.dataframes import pl
 from engram.lab.evidence import Evidence
 from engram.lab.pages import page
-from engram.lab.pages.numbers import interval_text, score_text
-from engram.lab.pages.score_tables import ABOVE, BELOW, NOT_RUN, Block, absence
+from engram.lab.pages.block import Block
+from engram.lab.pages.finding import Finding
+from engram.lab.pages.numbers import interval_text, score_number, score_text
+from engram.lab.pages.score_tables import ABOVE, BELOW, NOT_RUN, absence
 from engram.lab.pages.study_page import StudyReport
-from engram.lab.pages.wording import steps_in_words
+from engram.lab.pages.training_table import WHAT, training_text
+from engram.lab.pages.wording import counted, listed, number_in_words, seeds_in_words, sentence, steps_in_words
 from engram.lab.results import Results
-from engram.lab.statistics import difference, pooled_difference
+from engram.lab.statistics import Interval, difference, pooled_difference
+from engram.lab.verdicts import place_label
+from engram.typing import Array
 
 PLAIN = "as in the other studies"
+
+
+class Change(NamedTuple):
+    """What a choice changes in the mean over the strategies of one agent, environment and size."""
+
+    choice: str
+    block: Block
+    size: int
+    pairs: Sequence[tuple[Array, Array]]  # of each strategy the scores with the choice and without
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """The mean over strategies of the differences."""
+        return pooled_difference(self.pairs, level=level)
+
+    @property
+    def where(self) -> str:
+        """The agent, the environment and the size in words."""
+        return f"{place_label(self.block.env, self.block.agent)}, {self.size:,}"
 
 
 class OpenReport(StudyReport):
     """The report of a study with variants."""
 
     @cached_property
-    def variants(self) -> dict[str, Evidence]:
+    def by_variant(self) -> dict[str, Evidence]:
         """The results of each variant; the first, without a name, is the protocol as it stands."""
         places = self.results.declared
         found = {}
@@ -31,12 +57,48 @@ class OpenReport(StudyReport):
             found[name] = Evidence([Results(self.results.study, "", frame, mine, [])])
         return found
 
+    @cached_property
+    def changes(self) -> list[Change]:
+        """What each choice changes, wherever it was tried and no run is missing."""
+        found = []
+        for block in self.every_block:
+            for size in block.sizes:
+                for name in self._names(block, size):
+                    pairs = self._pairs(name, block, size)
+                    if name and pairs:
+                        found.append(Change(name, block, size, pairs))
+        return found
+
+    @cached_property
+    def found(self) -> Finding:
+        """How many of the choices change a mean score beyond chance, and by how much."""
+        level, changed = together(len(self.changes)), dict[str, list[str]]()
+        for each in self.changes:
+            gap = each.interval(level)
+            if gap.above(0) or gap.below(0):
+                by = f"{'+' if gap.estimate > 0 else ''}{score_number(gap.estimate, each.block.digits)}"
+                changed.setdefault(each.choice, []).append(f"{by} in {each.where}")
+        choices = list(dict.fromkeys(each.choice for each in self.changes))
+        count = f"{number_in_words(len(changed))} of {counted(len(choices), 'choice')} that the paper leaves open"
+        say = "changes" if len(changed) == 1 else "change"
+        headline = sentence(
+            f"{count} {say} a mean score beyond chance" + (f": {listed(list(changed))}" if changed else "")
+        )
+        seeds = {len(scores) for each in self.changes for pair in each.pairs for scores in pair}
+        intervals = counted(len(self.changes), "interval")
+        over = f"Means over strategies, {seeds_in_words(seeds)}; {intervals}, all together at 95 %."
+        return Finding(headline, [*(sentence(f"{name}: {'; '.join(where)}") for name, where in changed.items()), over])
+
+    def first_figure(self) -> list[page.Block]:
+        """None: the tables below are what the finding rests on."""
+        return []
+
     def summary(self) -> list[str]:
         """The number of runs, the protocol, and what the rows are."""
-        agents = " and ".join(map(label_of, self.agents))
         return [
-            f"{self.results.runs.height} runs of {agents}. {self.protocol} Each row changes one thing that the paper "
-            "does not say; everything else stays as it is in the other studies."
+            f"{self.results.runs.height} runs of {listed([label_of(agent) for agent in self.agents])}. {self.protocol} "
+            "Each row changes one thing that the paper does not say; everything else stays as it is in the other "
+            "studies."
         ]
 
     def sections(self) -> list[page.Block]:
@@ -49,16 +111,16 @@ class OpenReport(StudyReport):
         training: list[page.Block] = []
         for block in self.blocks(env):
             for size in block.sizes:
-                about = f"{label_of(block.agent)}, {size:,} entries per action"
-                caption = f"{about}, after {steps_in_words(block.steps([size]))}"
                 names = self._names(block, size)
+                about = f"{label_of(block.agent)}, {size:,} entries per action"
+                n = seeds_in_words(self._seeds(names, block, size))
+                caption = f"{about}, after {steps_in_words(block.steps([size]))}, {n}"
                 rows = [self._row(name, block, size) for name in names]
                 blocks.append(page.Table(["", *block.labels, "mean change"], rows, caption))
                 episodes = [[name or PLAIN, *self._training(name, block, size)] for name in names]
-                over = f"{about}: mean return of training episodes (ε-greedy) over the same time as the score"
-                training.append(page.Table(["", *block.labels], episodes, over))
+                training.append(page.Table(["", *block.labels], episodes, f"{about}: {WHAT}, {n}"))
         note = (
-            f"Mean ± standard deviation over seeds. {ABOVE} {BELOW}: above or below the first row beyond the 95 % "
+            f"Mean ± standard deviation over n seeds. {ABOVE} {BELOW}: above or below the first row beyond the 95 % "
             "interval (Welch, each cell by itself). Mean change: over the strategies of the row, with its 95 % "
             f"interval. {NOT_RUN}: nothing to compare, or a choice that the strategy does not have."
         )
@@ -69,11 +131,26 @@ class OpenReport(StudyReport):
     def _names(self, block: Block, size: int) -> list[str]:
         """The variants that an agent was asked for at a size."""
         cells = [block.cell(strategy, size) for strategy in block.strategies]
-        return [name for name, found in self.variants.items() if any(cell in found.steps for cell in cells)]
+        return [name for name, found in self.by_variant.items() if any(cell in found.steps for cell in cells)]
+
+    def _scores(self, name: str, block: Block, strategy: str, size: int) -> Array | None:
+        return self.by_variant[name].scores(block.env, block.agent, strategy, size)
+
+    def _pairs(self, name: str, block: Block, size: int) -> list[tuple[Array, Array]]:
+        """Of each strategy that has both, the scores of a variant and those without it."""
+        both = [
+            (self._scores(name, block, each, size), self._scores("", block, each, size)) for each in block.strategies
+        ]
+        return [(ours, plain) for ours, plain in both if ours is not None and plain is not None]
+
+    def _seeds(self, names: Sequence[str], block: Block, size: int) -> set[int]:
+        """The numbers of seeds of the cells of a table."""
+        found = [self._scores(name, block, strategy, size) for name in names for strategy in block.strategies]
+        return {len(scores) for scores in found if scores is not None}
 
     def _training(self, name: str, block: Block, size: int) -> list[str]:
         """A variant's mean returns of training episodes, by strategy."""
-        evidence, texts = self.variants[name], []
+        evidence, texts = self.by_variant[name], []
         here = self.results.runs.filter(
             pl.col("variant") == name,
             pl.col("env") == block.env,
@@ -84,24 +161,23 @@ class OpenReport(StudyReport):
             if evidence.scores(block.env, block.agent, strategy, size) is None:
                 texts.append(absence(evidence, block.cell(strategy, size)))
             else:
-                texts.append(self.training_text(here.filter(pl.col("strategy") == strategy)["run"], block.digits))
+                runs = here.filter(pl.col("strategy") == strategy)["run"]
+                texts.append(training_text(self.results.evaluations, runs, block.digits))
         return texts
 
     def _row(self, name: str, block: Block, size: int) -> list[str | page.Entry]:
         """A variant's scores by strategy, and its mean change."""
         cells: list[str | page.Entry] = [name or PLAIN]
-        pairs = []
         for strategy in block.strategies:
-            ours = self.variants[name].scores(block.env, block.agent, strategy, size)
-            plain = self.variants[""].scores(block.env, block.agent, strategy, size)
+            ours, plain = (self._scores(each, block, strategy, size) for each in (name, ""))
             if ours is None:
-                cells.append(page.Entry(absence(self.variants[name], block.cell(strategy, size)), dim=True))
+                cells.append(page.Entry(absence(self.by_variant[name], block.cell(strategy, size)), dim=True))
                 continue
             mark = ""
             if name and plain is not None:
                 gap = difference(ours, plain)
                 mark = ABOVE if gap.above(0) else BELOW if gap.below(0) else ""
-                pairs.append((ours, plain))
             cells.append(page.Entry(score_text(ours, block.digits), mark=mark))
+        pairs = self._pairs(name, block, size) if name else []
         cells.append(interval_text(pooled_difference(pairs), block.digits) if pairs else "–")
         return cells

@@ -5,7 +5,7 @@ from engram.paper.grids import ROOM_SIZES, table
 
 STUDY = Study(
     "openroom",
-    "OpenRoom: five ways to forget at eight memory sizes",
+    "OpenRoom: what should a full memory forget?",
     table("engram/OpenRoom-v0", "rooms", ROOM_SIZES),
     claims="engram.paper.claims:CLAIMS",
 )

@@ -1,0 +1,90 @@
+"""The cells of one agent in one environment: what a table of a study's page shows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from engram.lab.cell import Cell
+from engram.lab.comparison import Comparison, best_of
+from engram.lab.evidence import Evidence
+from engram.lab.labels import strategy_label
+from engram.lab.pages.numbers import digits_for
+from engram.lab.reference import Reference
+from engram.typing import Array
+
+
+@dataclass(frozen=True)
+class Block:
+    """The cells of one agent in one environment, as a table has them."""
+
+    evidence: Evidence
+    env: str
+    agent: str
+    strategies: Sequence[str]
+    sizes: Sequence[int]
+    runs: Mapping[Cell, Sequence[str]] = field(default_factory=dict)  # ids, by cell
+    references: Sequence[Reference] = ()  # published scores to be shown below
+
+    @property
+    def labels(self) -> list[str]:
+        """The strategies as tables and figures name them."""
+        return [strategy_label(name) for name in self.strategies]
+
+    def cell(self, strategy: str, size: int) -> Cell:
+        """The cell of a strategy and a size."""
+        return Cell(self.env, self.agent, strategy, size)
+
+    def scores(self, strategy: str, size: int) -> Array | None:
+        """One score per seed; None where a run is missing."""
+        return self.evidence.scores(*self.cell(strategy, size))
+
+    def steps(self, sizes: Sequence[int]) -> set[int]:
+        """The numbers of training steps of the runs at these sizes."""
+        cells = [self.cell(name, size) for name in self.strategies for size in sizes]
+        return {steps for cell in cells for steps in self.evidence.steps.get(cell, ())}
+
+    @cached_property
+    def complete(self) -> dict[str, dict[int, Array]]:
+        """The scores of the cells of which no run is missing: strategy → size → scores."""
+        found: dict[str, dict[int, Array]] = {}
+        for strategy in self.strategies:
+            for size in self.sizes:
+                if (scores := self.scores(strategy, size)) is not None:
+                    found.setdefault(strategy, {})[size] = scores
+        return found
+
+    @property
+    def seeds(self) -> set[int]:
+        """The numbers of seeds of the cells of which no run is missing."""
+        return {len(scores) for by_size in self.complete.values() for scores in by_size.values()}
+
+    def filled(self, size: int) -> bool:
+        """Whether any table of that size ever filled."""
+        return self.evidence.filled(self.env, self.agent, size)
+
+    @cached_property
+    def filled_sizes(self) -> list[int]:
+        """The sizes at which a table filled, so that something had to be forgotten."""
+        return [size for size in self.sizes if self.filled(size)]
+
+    @cached_property
+    def comparison(self) -> Comparison | None:
+        """The strategies at the sizes at which tables filled and no run is missing; None without two of them."""
+        there = [size for size in self.filled_sizes if all(size in self.complete.get(n, ()) for n in self.strategies)]
+        if not there or len(self.strategies) < 2:
+            return None
+        return Comparison({name: {size: self.complete[name][size] for size in there} for name in self.strategies})
+
+    def best(self, size: int) -> tuple[str, ...]:
+        """The strategies that no other is better than: none, if a strategy's runs are missing or all are alike."""
+        run = [name for name in self.strategies if self.cell(name, size) in self.evidence.steps]
+        there = {name: scores for name in run if (scores := self.scores(name, size)) is not None}
+        return best_of(there) if len(there) == len(run) else ()
+
+    @cached_property
+    def digits(self) -> int:
+        """Digits after the point, the same in all cells."""
+        scores = [each for cells in self.complete.values() for each in cells.values()]
+        return digits_for(np.concatenate(scores)) if scores else 0

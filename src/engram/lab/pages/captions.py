@@ -1,0 +1,73 @@
+"""What is to be seen in figures over memory sizes, in words made from the scores."""
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+
+from engram.lab.comparison import Comparison
+from engram.lab.labels import strategy_label
+from engram.lab.memory_needed import first_reached
+from engram.lab.pages.block import Block
+from engram.lab.pages.finding import FEW_PLACES
+from engram.lab.pages.numbers import score_number
+from engram.lab.pages.wording import counted, listed, number_in_words, sentence
+
+
+def highest_in_words(blocks: Mapping[str, Block]) -> str:
+    """Which strategy has the highest mean at most sizes, in blocks by their names; nothing where none has."""
+    parts, firsts = [], dict[str, int]()
+    for where, block in blocks.items():
+        comparison = block.comparison
+        if comparison is None or comparison.all_the_same:
+            continue
+        name, times = _most_often_highest(comparison)
+        if times:
+            count = f"{number_in_words(times)} of {counted(len(comparison.sizes), 'size')}"
+            parts.append(f"with {where} {strategy_label(name)} has the highest mean at {count}")
+            firsts[strategy_label(name)] = firsts.get(strategy_label(name), 0) + 1
+    if len(parts) <= FEW_PLACES:
+        return sentence(f"{'; '.join(parts)} at which tables filled") if parts else ""
+    ranked = sorted(firsts.items(), key=lambda item: -item[1])
+    tally = listed([f"{name} in {number_in_words(times)}" for name, times in ranked])
+    return sentence(
+        f"the highest mean at most sizes at which tables filled has, of {counted(len(parts), 'panel')}, {tally}"
+    )
+
+
+def _most_often_highest(comparison: Comparison) -> tuple[str, int]:
+    """The strategy that has the highest mean, without a tie, at most sizes, and at how many."""
+    wins = dict.fromkeys(comparison.order, 0)
+    for size in comparison.sizes:
+        means = {name: float(by_size[size].mean()) for name, by_size in comparison.scores.items()}
+        highest = [name for name, mean in means.items() if mean == max(means.values())]
+        if len(highest) == 1:
+            wins[highest[0]] += 1
+    return max(wins.items(), key=lambda item: item[1])
+
+
+def needed_in_words(where: str, block: Block, strategies: Collection[str]) -> str:
+    """How much memory others need for the best score of LRU, or of the first strategy; nothing if none reaches it."""
+    means = {
+        name: {size: float(scores.mean()) for size, scores in cells.items()}
+        for name, cells in block.complete.items()
+        if name in strategies
+    }
+    if len(means) < 2:
+        return ""
+    first = "lru" if "lru" in means else next(iter(means))
+    level = max(means[first].values())
+    enough = min(size for size, mean in means[first].items() if mean == level)
+    parts = [
+        f"{strategy_label(name)} {_needed(by_size, level):,.0f}"
+        for name, by_size in means.items()
+        if name != first and max(by_size.values()) >= level
+    ]
+    score = score_number(level, block.digits)
+    about = f"{where}: for the {score} that {strategy_label(first)} reaches with {enough:,} entries"
+    return f"{about}, {listed(parts)} are enough." if parts else ""
+
+
+def _needed(means: Mapping[int, float], level: float) -> float:
+    sizes = sorted(means)
+    reached = np.maximum.accumulate([means[size] for size in sizes])
+    return float(np.exp(first_reached(np.array([level]), reached, np.log(sizes)))[0])

@@ -1,0 +1,110 @@
+"""Which learning curves are drawn: panels with something to see, and one for all sizes at which there is nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engram.agents import label_of
+from engram.envs.names import short_name
+from engram.lab.cell import Cell
+from engram.lab.labels import strategy_label
+from engram.lab.pages.block import Block
+from engram.lab.pages.curves import ANY, Curve, CurvePanel
+from engram.lab.pages.wording import listed, seeds_in_words
+
+SHOWN = 4  # panels of an agent
+
+
+@dataclass(frozen=True)
+class CurvePanels:
+    """The learning curves of one agent in one environment."""
+
+    block: Block
+
+    def curves(self, size: int) -> list[Curve]:
+        """A curve for each strategy and each agent without a memory of which no run is missing."""
+        evidence, env = self.block.evidence, self.block.env
+        cells = {self.block.cell(name, size): strategy_label(name) for name in self.block.strategies}
+        cells |= {Cell(env, agent, None, None): label_of(agent) for agent in evidence.baselines(env)}
+        found = []
+        for cell, name in cells.items():
+            seeds = evidence.curves.get(cell)
+            if seeds and cell not in evidence.incomplete:
+                found.append(Curve.of(name, [seeds[seed] for seed in sorted(seeds)]))
+        return found
+
+    def every(self) -> list[CurvePanel]:
+        """A panel for each size with something to see, and one for each reason why there is nothing."""
+        return [*(self._panel(size) for size in self._live), *self._dead()]
+
+    def chosen(self) -> list[CurvePanel]:
+        """As many panels as a row has room for, at sizes spread over all."""
+        dead, live = self._dead(), self._live
+        room = max(1, SHOWN - len(dead))
+        places = sorted(set(np.linspace(0, len(live) - 1, min(room, len(live))).round().astype(int).tolist()))
+        return [*(self._panel(live[place]) for place in places), *dead]
+
+    def of_env(self, size: int) -> list[CurvePanel]:
+        """The panel of one size, named after the environment."""
+        curves = self.curves(size)
+        title = f"{short_name(self.block.env)}, {self._n(curves)}"
+        return [CurvePanel(title, curves)] if curves else []
+
+    @property
+    def _live(self) -> list[int]:
+        """The sizes at which a table filled, and strategies have returns that differ."""
+        return [size for size in self.block.sizes if self._own(size) and size not in (*self._unfilled, *self._flat)]
+
+    @property
+    def _unfilled(self) -> list[int]:
+        return [size for size in self.block.sizes if self._own(size) and not self.block.filled(size)]
+
+    @property
+    def _flat(self) -> list[int]:
+        """The sizes at which every return of every run is the same from beginning to end."""
+        found = []
+        for size in self.block.sizes:
+            own = self._own(size)
+            if (
+                own
+                and size not in self._unfilled
+                and np.ptp(np.concatenate([each.returns.ravel() for each in own])) == 0
+            ):
+                found.append(size)
+        return found
+
+    def _own(self, size: int) -> list[Curve]:
+        """The curves at a size without those of agents that have no memory."""
+        return [curve for curve in self.curves(size) if curve.label in self.block.labels]
+
+    def _baselines(self, size: int) -> list[Curve]:
+        """The curves of agents that have no memory."""
+        return [curve for curve in self.curves(size) if curve.label not in self.block.labels]
+
+    def _dead(self) -> list[CurvePanel]:
+        found = []
+        if self._flat:
+            value = self._own(self._flat[0])[0].returns[0, 0]
+            found.append(CurvePanel(_entries(self._flat), [], f"every return is {value:g},\nwhatever the strategy"))
+        if self._unfilled:
+            one, *_ = self._own(self._unfilled[0])
+            note = "no table filled:\nall strategies are the same"
+            title = f"{_entries(self._unfilled)}, {self._n([one])}"
+            found.append(CurvePanel(title, [replace(one, label=ANY), *self._baselines(self._unfilled[0])], note))
+        return found
+
+    def _panel(self, size: int) -> CurvePanel:
+        curves = self.curves(size)
+        return CurvePanel(f"{_entries([size])}, {self._n(curves)}", curves)
+
+    def _n(self, curves: Sequence[Curve]) -> str:
+        """The number of seeds of the strategies' curves."""
+        own = [curve for curve in curves if curve.label in self.block.labels]
+        return seeds_in_words({len(curve.returns) for curve in own})
+
+
+def _entries(sizes: Sequence[int]) -> str:
+    """`50 entries`; of many sizes, the first and the last."""
+    names = [f"{size:,}" for size in sizes]
+    return f"{listed(names) if len(names) < 3 else f'{names[0]} to {names[-1]}'} entries"

@@ -1,0 +1,84 @@
+"""Strategies whose return falls while training goes on: a collapse that a score at the end does not show."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from engram.agents import label_of
+from engram.lab.comparison import together
+from engram.lab.labels import strategy_label
+from engram.lab.pages.block import Block
+from engram.lab.pages.numbers import score_number
+from engram.lab.pages.wording import counted, listed
+from engram.lab.statistics import Interval, mean_interval
+from engram.typing import Array
+
+FEWEST_EVALUATIONS = 6  # of a run, so that each sixth of it has one
+
+
+class Fall(NamedTuple):
+    """How the return of a strategy changes from the third sixth of training to the last."""
+
+    strategy: str
+    early: float  # mean return from a third to half of training
+    late: float  # in its last sixth
+    change: Interval  # over runs, all strategies together at 95 %
+    runs: int
+
+
+def falls(block: Block) -> list[Fall]:
+    """The strategies whose return falls by more than chance explains, over all sizes at which tables filled."""
+    found = []
+    for strategy in block.strategies:
+        cells = [block.cell(strategy, size) for size in block.filled_sizes if size in block.complete.get(strategy, ())]
+        runs = [_early_and_late(*curve) for cell in cells for curve in block.evidence.curves[cell].values()]
+        there = [each for each in runs if each is not None]
+        if not there or len(there) < len(runs):
+            continue
+        early, late = np.array(there).T
+        change = mean_interval(late - early, level=together(len(block.strategies)))
+        if change.below(0):
+            found.append(Fall(strategy, float(early.mean()), float(late.mean()), change, len(there)))
+    return found
+
+
+def _early_and_late(steps: Array, returns: Array) -> tuple[float, float] | None:
+    """The mean return from a third to half of training, and in its last sixth."""
+    if len(steps) < FEWEST_EVALUATIONS:
+        return None
+    early, late = (returns[sixth] for sixth in _sixths(steps))
+    return (float(early.mean()), float(late.mean())) if len(early) and len(late) else None
+
+
+def _sixths(steps: Array) -> tuple[Array, Array]:
+    """Which evaluations are in the third sixth of training, and which in the last."""
+    total = steps[-1]
+    return (steps >= total / 3) & (steps < total / 2), steps > total * 5 / 6
+
+
+def _windows(block: Block) -> str:
+    """The steps of the evaluations that are compared."""
+    cells = [block.cell(name, size) for name in block.strategies for size in block.filled_sizes]
+    steps, _ = next(curve for cell in cells for curve in block.evidence.curves.get(cell, {}).values())
+    early, late = _sixths(steps)
+    return f"from steps {steps[early][0]:,}–{steps[early][-1]:,} to {steps[late][0]:,}–{steps[late][-1]:,}"
+
+
+def falls_in_words(blocks: Sequence[Block]) -> str:
+    """A sentence on the strategies whose return falls, for blocks of one environment; empty if none does."""
+    parts = []
+    for block in blocks:
+        found = falls(block)
+        if not found:
+            continue
+        changes = [
+            f"{strategy_label(each.strategy)} from {score_number(each.early, block.digits)} to "
+            f"{score_number(each.late, block.digits)}"
+            for each in found
+        ]
+        over = f"mean over {counted(len(block.filled_sizes), 'size')}, {found[0].runs} runs each"
+        parts.append(f"with {label_of(block.agent)}, {_windows(block)}, {listed(changes)} ({over})")
+    if not parts:
+        return ""
+    return f"Returns fall while training goes on, by more than chance explains: {'; '.join(parts)}."

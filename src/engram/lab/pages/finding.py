@@ -1,0 +1,169 @@
+"""What a study found, in plain words made from its scores."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import unescape
+from pathlib import Path
+
+from engram.agents import label_of
+from engram.envs.names import short_name
+from engram.files.disk import read_file
+from engram.lab.comparison import Comparison
+from engram.lab.labels import strategy_in_words, strategy_label
+from engram.lab.pages.block import Block
+from engram.lab.pages.numbers import score_number
+from engram.lab.pages.wording import counted, listed, number_in_words, seeds_in_words, sentence
+
+FEW_PLACES = 3  # environments and agents up to which the finding of each is in the first sentence
+NO_TABLE = "no table ever filled, so nothing had to be forgotten and all strategies are the same"
+ALIKE = "no strategy differs from another beyond chance"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The one sentence that a page begins with, and those that go into detail."""
+
+    headline: str
+    details: Sequence[str] = field(default_factory=tuple)
+
+
+def read_finding(path: Path) -> str:
+    """The sentence that a page begins with; empty for a page without one."""
+    found = re.search(r'<p class="finding">(.*?)</p>', read_file(path).decode())
+    return unescape(found[1]).replace("\N{NO-BREAK SPACE}", " ") if found else ""
+
+
+def find(blocks: Sequence[Block]) -> Finding:
+    """What the strategies of a study came to, all environments and agents together."""
+    if not blocks:
+        return Finding("No agent of this study has a memory, so there is nothing to forget.")
+    if len(blocks) <= FEW_PLACES:
+        details = [sentence(f"{_place(block, blocks)}: {text}") for block in blocks if (text := _detail(block))]
+        return Finding(_each(blocks), details)
+    return Finding(_tally(blocks), [sentence(f"{_place(block, blocks)}: {_clause(block)}") for block in blocks])
+
+
+def _each(blocks: Sequence[Block]) -> str:
+    """One sentence for all places; those of which the same can be said are named together."""
+    clauses: dict[str, list[Block]] = {}
+    for block in blocks:
+        clauses.setdefault(_clause(block), []).append(block)
+    envs, agents = ({getattr(block, name) for block in blocks} for name in ("env", "agent"))
+    parts = []
+    for clause, where in clauses.items():
+        names = listed([short_name(block.env) for block in where])
+        if len(agents) > 1:
+            labels = [label_of(block.agent) for block in where]
+            names = (
+                f"{short_name(where[0].env)} with {listed(labels)}"
+                if len(envs) == 1
+                else listed([f"{short_name(block.env)} with {label_of(block.agent)}" for block in where])
+            )
+        parts.append(f"in {names}, {clause}")
+    if len(envs) == 1 and len(parts) > 1:  # the environment is named once
+        head, *tail = parts
+        parts = [head, *(part.replace(f"in {short_name(blocks[0].env)} ", "", 1) for part in tail)]
+    return sentence("; ".join(parts))
+
+
+def _tally(blocks: Sequence[Block]) -> str:
+    """In how many places strategies differ, and which is highest how often."""
+    compared = [(block, block.comparison) for block in blocks if block.comparison is not None]
+    if not compared:
+        return sentence(f"{NO_TABLE}, or runs are missing")
+    decided = [each for _, each in compared if any(each.above.values())]
+    count = counted(len(compared), "pair") + " of environment and agent"
+    if not decided:
+        seeds = {n for _, each in compared for n in each.seeds}
+        if all(is_too_few(each) for _, each in compared):
+            return sentence(f"{_too_few(seeds)} in any of {count}")
+        return sentence(
+            f"in none of {count} does a strategy differ from another beyond chance ({seeds_in_words(seeds)})"
+        )
+    wins: dict[str, int] = {}
+    for each in decided:
+        if each.above[each.order[0]]:
+            wins[each.order[0]] = wins.get(each.order[0], 0) + 1
+    ranked = sorted(wins.items(), key=lambda item: -item[1])
+    highest = listed([f"{strategy_in_words(name)} in {number_in_words(times)}" for name, times in ranked])
+    where = f"in {number_in_words(len(decided))} of {count} strategies differ beyond chance"
+    return sentence(f"{where}" + (f"; highest, and above at least one other, is {highest}" if wins else ""))
+
+
+def _clause(block: Block) -> str:
+    """What can be said of one place, without its name."""
+    comparison = block.comparison
+    if comparison is None:
+        return _nothing_to_compare(block)
+    if comparison.all_the_same:
+        score = score_number(comparison.mean(comparison.order[0]), block.digits)
+        return f"every run scores {score}, whatever the strategy"
+    if is_too_few(comparison):
+        return _too_few(comparison.seeds)
+    return _ranking(comparison) if any(comparison.above.values()) else ALIKE
+
+
+def _ranking(comparison: Comparison) -> str:
+    """Which strategy is highest, and which others it is above."""
+    first, *others = comparison.order
+    below = comparison.above[first]
+    if not below:
+        pairs = [f"{strategy_label(name)} above {_labels(them)}" for name, them in comparison.above.items() if them]
+        return (
+            f"{strategy_label(first)} has the highest mean, within chance of every other (told apart: {listed(pairs)})"
+        )
+    if len(below) == len(others):
+        return (
+            f"{strategy_in_words(first)} scores above {_labels(others) if len(others) == 1 else 'every other strategy'}"
+        )
+    alike = [name for name in others if name not in below]
+    return f"{strategy_in_words(first)} scores highest: above {_labels(below)}, within chance of {_labels(alike)}"
+
+
+def _detail(block: Block) -> str:
+    """How far the highest lies above the next, and at how many sizes."""
+    comparison = block.comparison
+    if comparison is None or comparison.all_the_same or is_too_few(comparison) or not any(comparison.above.values()):
+        return ""
+    first, second = comparison.order[:2]
+    gap = comparison.gap(first, second)
+    low, estimate, high = (score_number(each, block.digits) for each in gap)
+    sizes, higher = len(comparison.sizes), len(comparison.higher_at(first, second))
+    over = f"the mean over {counted(sizes, 'size')} at which tables filled" if sizes > 1 else "at the one size there is"
+    return (
+        f"{strategy_label(first)} lies {estimate} above {strategy_label(second)}, the next (95 % interval {low} to "
+        f"{high}; {over}, {seeds_in_words(comparison.seeds)}), and is the higher of the two at "
+        f"{number_in_words(higher)} of {number_in_words(sizes)}"
+    )
+
+
+def is_too_few(comparison: Comparison) -> bool:
+    """Whether there are too few seeds to tell any strategy from another."""
+    first, second = comparison.order[:2]
+    return not comparison.gap(first, second).bounded
+
+
+def _too_few(seeds: set[int]) -> str:
+    fewest, most = min(seeds), max(seeds)
+    count = counted(most, "seed") if fewest == most else f"{number_in_words(fewest)} to {counted(most, 'seed')}"
+    return f"{count} {'says' if most == 1 else 'say'} little: no strategy can be told from another"
+
+
+def _nothing_to_compare(block: Block) -> str:
+    if not block.complete:
+        return "no cell has all its runs"
+    if not block.filled_sizes:
+        return NO_TABLE
+    if len(block.strategies) < 2:
+        return f"there is one strategy only, {strategy_label(block.strategies[0])}"
+    return "runs are missing at every size at which tables filled"
+
+
+def _place(block: Block, blocks: Sequence[Block]) -> str:
+    several = len({each.env for each in blocks}) > 1
+    return f"{short_name(block.env)}, {label_of(block.agent)}" if several else label_of(block.agent)
+
+
+def _labels(names: Sequence[str]) -> str:
+    return listed([strategy_label(name).replace(", ", " with ", 1) for name in names])

@@ -1,0 +1,142 @@
+"""What strategies hold at the size at which they differ most, drawn for the pages of the committed studies.
+
+    python -m tools.draw_held          # trains MFEC with four strategies in two environments: a few minutes
+
+Writes `held.svg`, `held.png` and `held.json` into the folders of the studies, whose pages show them from then on.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from engram import MFEC, evaluate_policy
+from engram.agents.common.config import EnvFamily
+from engram.agents.mfec import MFECConfig
+from engram.envs.names import short_name
+from engram.files.disk import write_atomically
+from engram.lab.labels import strategy_label
+from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl, png_of, svg_of
+from engram.pictures.colours import VALUES
+from engram.pictures.entry_map import Scales, scales_of
+from engram.pictures.plane import Plane, choose_plane
+from engram.pictures.room_map import draw_arrows
+from engram.pictures.scene import Scene, scene_of
+from engram.runs.snapshots import Snapshot, snapshot_of
+
+RESULTS = Path(__file__).parents[1] / "results"
+STRATEGIES = ("lru", "kmeans", "dkm", "fading")
+SEED = 0
+ARROWS = "<>"  # CartPole's actions: push left, push right
+
+
+@dataclass(frozen=True)
+class Place:
+    """One study, and where in it the strategies differ most."""
+
+    study: str
+    env: str
+    family: EnvFamily
+    capacity: int
+    steps: int
+    axes: str | None = None
+
+
+PLACES = (
+    Place("openroom", "engram/OpenRoom-v0", "rooms", 50, 20_000),
+    Place("cartpole", "CartPole-v1", "classic", 150, 15_000, "2,3"),
+)
+
+
+@dataclass(frozen=True)
+class Held:
+    """What one agent held when its training was over."""
+
+    strategy: str
+    score: float
+    snapshot: Snapshot
+    scene: Scene
+    plane: Plane
+
+    @property
+    def title(self) -> str:
+        """The strategy, and the mean return of ten greedy episodes."""
+        return f"{strategy_label(self.strategy)}: return {self.score:.3g}"
+
+
+def train(place: Place, strategy: str) -> Held:
+    """Train an agent with the paper's settings, and look into its memory."""
+    settings = {**MFECConfig.preset_for(place.family), "strategy": strategy, "capacity": place.capacity, "seed": SEED}
+    agent = MFEC(place.env, **settings)
+    agent.learn(place.steps)
+    score, _ = evaluate_policy(agent, place.env, n_eval_episodes=10)
+    snapshot, scene = snapshot_of(agent.memory, agent.steps), scene_of(agent)
+    return Held(strategy, float(score), snapshot, scene, choose_plane(agent, scene, snapshot, place.axes))
+
+
+def draw(held: Sequence[Held]) -> Figure:
+    """A panel for each strategy, all with the same colours."""
+    plane = held[0].plane
+    scales = scales_of([each.snapshot for each in held], plane)
+    with mpl.rc_context({**STYLE, "font.size": 9}):
+        figure = Figure(figsize=(PAGE_WIDTH, 2.9), layout="constrained")
+        grid = figure.subplots(1, len(held), sharex=True, sharey=True, squeeze=False)[0]
+        for axes, each in zip(grid, held, strict=True):
+            if each.scene.plan is not None:
+                draw_arrows(axes, each.scene.plan, each.snapshot, each.plane, scales, size=26)
+            else:
+                _draw_states(axes, each, scales)
+            axes.set_title(each.title, fontsize=9.5, fontweight="bold", loc="left")
+        if held[0].scene.plan is None:
+            grid[0].set_ylabel(plane.labels[1])
+        colours = mpl.cm.ScalarMappable(mpl.colors.Normalize(*scales.values), VALUES)
+        figure.colorbar(colours, ax=list(grid), label="stored value", fraction=0.03, aspect=25)
+    return figure
+
+
+def _draw_states(axes: Axes, held: Held, scales: Scales) -> None:
+    for arrow, table in zip(ARROWS, held.snapshot.tables, strict=True):
+        places = held.plane.place(table)
+        norm = mpl.colors.Normalize(*scales.values)
+        across, up = places.T
+        axes.scatter(across, up, c=table.values, marker=arrow, s=14, cmap=VALUES, norm=norm, linewidths=0, alpha=0.8)
+    axes.set_xlabel(held.plane.labels[0])
+
+
+def caption(place: Place, held: Sequence[Held]) -> str:
+    """What was drawn, and how what the strategies hold differs."""
+    spreads = []
+    for each in held:
+        places = np.concatenate([each.plane.place(table) for table in each.snapshot.tables])
+        if each.scene.plan is not None:
+            where = f"{len({tuple(cell) for cell in places.round().astype(int).tolist()})} cells"
+        else:
+            low, high = np.percentile(places[:, 1], [2.5, 97.5])
+            where = f"{each.plane.labels[1].replace('velocity', 'velocities')} from {low:.1f} to {high:.1f}"
+        middle = float(np.median(each.snapshot.values))
+        spreads.append(f"{strategy_label(each.strategy)} {where}, with a median value of {middle:.2g}")
+    signs = "way of their action" if held[0].scene.plan else "way in which their action pushes"
+    return (
+        f"Held in the end: {'; '.join(spreads)}. MFEC in {short_name(place.env)} with {place.capacity} entries per "
+        f"action after {place.steps:,} training steps, one run each (n = 1, seed {SEED}): an illustration, not "
+        f"evidence. Arrows are entries: they point the {signs}; colour is the stored value. Titles say the mean return "
+        "of ten greedy episodes."
+    )
+
+
+def main() -> None:
+    """Train, draw and write, one study after the other."""
+    for place in PLACES:
+        held = [train(place, strategy) for strategy in STRATEGIES]
+        figure, folder = draw(held), RESULTS / place.study
+        write_atomically(folder / "held.svg", svg_of(figure))
+        write_atomically(folder / "held.png", png_of(figure))
+        about = {"caption": caption(place, held), "command": "python -m tools.draw_held"}
+        write_atomically(folder / "held.json", (json.dumps(about, ensure_ascii=False, indent=1) + "\n").encode())
+        print(f"{folder / 'held.svg'}: {about['caption']}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
