@@ -26,7 +26,7 @@ def test_the_report_on_the_stream(streamed: Path, tmp_path: Path) -> None:
     html = path.read_text()
     reader = Reader(html)
     assert all(link.startswith(("#", "data:")) for link in reader.links)
-    assert html.count("<svg") == 3
+    assert html.count("<figure") == 3
     assert {each.name for each in (tmp_path / "figures").iterdir()} == {
         f"{name}.{kind}" for name in ("densities", "evolution", "lengths") for kind in ("svg", "png")
     }
