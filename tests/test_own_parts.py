@@ -101,8 +101,12 @@ def test_it_survives_a_kill_and_is_asked_for_by_name(case: Case, capsys: pytest.
     sys.modules.pop("own_parts", None)
     assert main(["train", "--resume", "killed", "--no-progress"]) == 2
     told = " ".join(capsys.readouterr().err.split())
-    assert told.endswith(f"the whole command: engram train --resume killed {' '.join(case.options)}")
+    assert told.endswith(f"the whole command: engram train --resume killed --no-progress {' '.join(case.options)}")
     assert "own_parts" not in sys.modules, "a file made Engram import a module"
+
+
+class KilledError(BaseException):
+    """Ends a process as a kill does: nothing handles it."""
 
 
 def test_resumed_it_ends_as_if_nothing_had_happened(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,11 +118,11 @@ def test_resumed_it_ends_as_if_nothing_had_happened(case: Case, monkeypatch: pyt
     def killed(self: Checkpoints, step: int, *rest: object) -> None:
         usual(self, step, *rest)  # type: ignore[arg-type]
         if step >= 600:
-            raise SystemExit(137)
+            raise KilledError
 
     with monkeypatch.context() as patched:
         patched.setattr(Checkpoints, "save", killed)
-        with pytest.raises(SystemExit):
+        with pytest.raises(KilledError):
             main(train(case, "halved"))
     assert main(["train", "--resume", "halved", "--no-progress", *case.options]) == 0
     for name in ("config.json", "progress.jsonl", "result.json", "model.safetensors"):

@@ -137,7 +137,7 @@ def test_the_commands_write_a_policy_and_a_memory_and_read_the_memory_back(
     capsys.readouterr()
     for words, message in (
         ("export run memory.txt", "must be called .npz"),
-        ("export gone memory.npz", "there is no model file at gone"),
+        ("export gone other.npz", "there is no model file at gone"),
         ("import run run/config.json --out x.safetensors", "no NumPy archive"),
         ("import run policy.npz --out x.safetensors", "not the arrays of a memory"),
         ("import run memory.npz --out x.npz", "must be called .safetensors"),

@@ -271,14 +271,15 @@ class Shares(CompiledStrategy):
 
 def test_a_strategy_of_ones_own_merges_an_episode_as_one_batch() -> None:
     """Two states go to the entry at 0, each told its own distance: 4 + 16, twice, and the value 1 before both."""
-    memory = memory_of(Shares(), 2, 1, merging="episode")
-    memory.write(0, [[0.0], [100.0], [2.0], [4.0]], [1.0, 0.0, 3.0, 5.0], episode_return=[0, 0, 7, 9])
+    memory = memory_of(Shares(), 3, 1, merging="episode")
+    memory.write(0, [[0.0], [100.0], [200.0]], [1.0, 0.0, 0.0], episode_return=0)
+    memory.write(0, [[2.0], [4.0]], [3.0, 5.0], episode_return=[7, 9])
     entries = memory.entries(0)
-    assert entries["keys"].ravel().tolist() == [1.5, 100]  # halfway to the mean of 2 and 4
-    assert entries["values"].tolist() == [2.5, 0]
-    assert entries["n"].tolist() == [1 + 7 + 9, 1]
-    assert entries["distance"].tolist() == [2 * (4 + 16) + 2 * 1, 0]
-    single, state = memory_of(Shares(), 2, 1), memory.state_dict()
+    assert entries["keys"].ravel().tolist() == [1.5, 100, 200]  # halfway to the mean of 2 and 4
+    assert entries["values"].tolist() == [2.5, 0, 0]
+    assert entries["n"].tolist() == [1 + 7 + 9, 1, 1]
+    assert entries["distance"].tolist() == [2 * (4 + 16) + 2 * 1, 0, 0]
+    single, state = memory_of(Shares(), 3, 1), memory.state_dict()
     for each in (memory, single):
         each.load_state_dict(state)
         each.write(0, [[3.0]], [1.0], episode_return=2)
