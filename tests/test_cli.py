@@ -266,6 +266,7 @@ def test_streams_that_are_closed_or_full(command: str, code: int, said: str, tra
         assert "the output could not be written: No space left on device" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="shells")
 @pytest.mark.parametrize(
     "environment",

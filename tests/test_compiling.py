@@ -36,6 +36,7 @@ def installed(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_kernel_is_kept_and_compiled_again_when_a_source_changes_that_it_may_depend_on(installed: Path) -> None:
     bucket, hits = run(WRITE, installed)
     assert hits == "0"
@@ -81,6 +82,7 @@ print(hash_index.home._cache.__class__.__name__)
 )
 
 
+@pytest.mark.slow
 def test_kernels_of_one_state_of_the_sources_never_serve_another(installed: Path, tmp_path: Path) -> None:
     """Two states of the sources that share a folder for kernels, as two users of one installation may."""
     kernels = tmp_path / "kernels"

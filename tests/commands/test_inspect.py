@@ -65,6 +65,7 @@ def test_what_cannot_be_shown_is_told(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "is empty: no episode has ended yet" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_an_atari_run_shows_the_frames_behind_its_entries(tmp_path: Path) -> None:
     path = tmp_path / "breakout"  # whose games have several lives, and so several episodes
     words = ["--env", "breakout", "--steps", "500", "--capacity", "60", "--evaluation-interval-steps", "5000"]

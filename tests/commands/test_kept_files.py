@@ -28,6 +28,7 @@ def runs(made: Path, tmp_path: Path) -> Path:
     return shutil.copytree(made, tmp_path / "runs")
 
 
+@pytest.mark.slow
 def test_pages_of_several_runs_do_not_replace_each_other(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a, b, c = (str(runs / name) for name in "abc")
     assert main(["report", a, b]) == 0

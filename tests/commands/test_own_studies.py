@@ -34,6 +34,7 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])
 
 
+@pytest.mark.slow
 def test_a_study_in_a_python_file_with_a_strategy_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     Path("my_firsts.py").write_text(PYTHON)
     assert main(["study", "my_firsts.py", "--jobs", "2"]) == 0

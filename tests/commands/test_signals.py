@@ -111,6 +111,7 @@ def test_an_environment_that_hangs_is_given_up_with_a_checkpoint_of_the_last_who
         assert (out / name).read_bytes() == (whole / name).read_bytes(), name
 
 
+@pytest.mark.slow
 def test_code_that_holds_the_interpreters_lock_is_ended_and_the_last_checkpoint_stands(tmp_path: Path) -> None:
     words = [*TRAIN, "--checkpoint-interval-steps", "10", "--out", str(tmp_path / "run")]
     ended = interrupt(words, signal.SIGTERM, "step:lock:35")

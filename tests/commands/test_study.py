@@ -37,6 +37,7 @@ def made(out: Path) -> dict[str, int]:
     return {path.parent.name: path.stat().st_mtime_ns for path in out.glob("*/result.json")}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_killed_started_again_and_extended_equals_uninterrupted(tmp_path: Path) -> None:
     out, whole = tmp_path / "killed", tmp_path / "whole"
@@ -106,6 +107,7 @@ def test_another_studys_folder_is_refused(tmp_path: Path, capsys: pytest.Capture
     assert "holds the study 'cartpole', not 'acrobot'" in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.slow
 def test_finished_runs_of_other_studies_can_be_reused(tmp_path: Path) -> None:
     assert study(tmp_path / "first", "--seeds", "1", "--steps", "600") == 0
     assert study(tmp_path / "second", "--seeds", "2", "--steps", "600", "--reuse", str(tmp_path / "first")) == 0
@@ -187,6 +189,7 @@ def own_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
         sys.modules.pop(name, None)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own_files")
 def test_an_agent_of_the_users_own_beside_the_studys(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--seeds", "2", "--steps", "600", "--sizes", "20", "--strategies", "lru", "my_strategies:Oldest"]
@@ -200,6 +203,7 @@ def test_an_agent_of_the_users_own_beside_the_studys(capsys: pytest.CaptureFixtu
     assert "| Oldest |" in page
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own_files")
 def test_every_part_can_be_chosen() -> None:
     parts = ["--encoder", "scaled:steps=50", "--exploration", "my_exploration:Rarely:epsilon=0.1"]
@@ -214,6 +218,7 @@ def test_every_part_can_be_chosen() -> None:
     assert main(["report", "out"]) == 0
 
 
+@pytest.mark.slow
 def test_a_study_file_and_its_report(own_files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From another folder than the file's, whose modules are found all the same; the report imports none of them."""
     (own_files / "mine.toml").write_text(STUDY_FILE)

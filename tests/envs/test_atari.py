@@ -69,6 +69,7 @@ def test_frames_rewards_and_lives_are_those_of_gymnasiums_wrappers(name: str) ->
     assert lost > 0 or before == 0, "the game has lives, and none was lost"
 
 
+@pytest.mark.slow
 def test_idle_steps_at_the_start_are_up_to_thirty_and_decided_by_the_seed() -> None:
     game = pong()
     frames = {seed: int(game._games.reset(seed=seed)[1]["episode_frame_number"][0]) for seed in range(12)}

@@ -91,6 +91,7 @@ def test_the_mellowmax_policy_has_mellowmax_as_its_mean(q: Floats, omega: float)
     assert float(policy @ q.astype(np.float64)) == pytest.approx(float(expected), rel=1e-4, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_mellowmax_is_greedier_the_larger_omega_and_draws_from_its_policy() -> None:
     q = np.array([0, 1, 3], np.float32)
     greedy = [softmax(q, inverse_temperature(q, omega))[2] for omega in (0.01, 0.5, 5, 50)]

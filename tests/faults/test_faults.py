@@ -19,6 +19,7 @@ SHORT = (
 SHORT_STUDIES = (StudyCase("--agents mfec --strategies lru --sizes 20 --steps 2000 --seeds 2", 2),)
 
 
+@pytest.mark.slow
 def test_kills() -> None:
     tally = kills(3, 1, SHORT, SHORT_STUDIES)
     assert tally.losses == []
@@ -33,17 +34,20 @@ def test_damaged_folders() -> None:
     assert tally.counts["damaged folders"] == 10
 
 
+@pytest.mark.slow
 def test_power_cuts() -> None:
     tally = power.power_cuts(power.TINY, 1, most=120)
     assert tally.losses == []
     assert tally.counts["disks after a power cut"] == 120
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ignoring", ["sync", "sync_folder"])
 def test_power_cuts_find_what_is_not_synced(ignoring: str) -> None:
     assert power.power_cuts(power.TINY, 1, most=100, ignoring=ignoring).losses
 
 
+@pytest.mark.slow
 def test_storage_faults() -> None:
     tally = storage_faults(power.TINY, stride=4)
     assert tally.losses == []
@@ -55,6 +59,7 @@ def test_folders_and_processes(check: Callable[[Path], None], tmp_path: Path) ->
     check(tmp_path)
 
 
+@pytest.mark.slow
 def test_mutated_files_are_refused_or_learned_from(tmp_path: Path) -> None:
     files, path, outcomes = fuzz.originals(tmp_path), tmp_path / "mutated.safetensors", set()
     for number in range(250):

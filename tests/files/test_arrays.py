@@ -243,6 +243,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
 
 
+@pytest.mark.slow
 def test_saving_takes_no_memory_worth_mentioning(tmp_path: Path) -> None:
     path = tmp_path / "large.safetensors"
     done = subprocess.run([sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, check=True)

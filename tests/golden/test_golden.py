@@ -80,6 +80,7 @@ def test_an_old_run_resumes_under_its_id(agent: str, tmp_path: Path) -> None:
     assert json.loads((tmp_path / agent / "config.json").read_text())["id"] == run_id
 
 
+@pytest.mark.slow
 def test_an_old_study_goes_on_with_the_same_runs(tmp_path: Path) -> None:
     expected = {
         name.removeprefix("study "): each for name, each in RECORDED["runs"].items() if name.startswith("study")

@@ -220,6 +220,7 @@ def test_no_jobs_are_refused(tmp_path: Path) -> None:
         run_all([tiny()], tmp_path, jobs=0)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals and process groups")
 @pytest.mark.parametrize("how", ["to the parent", "to the whole group", "killed"])
 def test_workers_end_with_the_study(tmp_path: Path, how: str) -> None:

@@ -31,7 +31,7 @@ def make_memory(name: str, capacity: int, dims: int, merging: str = "episode") -
 
 
 @pytest.mark.parametrize("name", CLUSTERING)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(stream=streams())
 def test_episodes_leave_what_the_oracle_has(name: str, stream: tuple[int, int, list[Operation]]) -> None:
     dims, capacity, operations = stream

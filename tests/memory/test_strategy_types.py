@@ -108,6 +108,7 @@ def test_kernels_of_a_users_strategy_are_found_on_disk_until_it_is_edited(tmp_pa
     assert run_mine(tmp_path, MODULE) == (31, [])  # as it was: found again
 
 
+@pytest.mark.slow
 def test_numbas_index_can_be_read_where_the_strategys_module_is_unknown(tmp_path: Path) -> None:
     run_mine(tmp_path, MODULE)
     assert "mine" not in sys.modules

@@ -55,6 +55,7 @@ def test_an_agent_without_a_memory_is_explained_by_its_values_alone() -> None:
     assert next(iter(pictures)).shape == (400 + STRIP, 600 + PANEL, 3)
 
 
+@pytest.mark.slow
 def test_gif_and_mp4(agent: Agent, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     agent.save(tmp_path / "model.safetensors")
     words = ["eval", str(tmp_path / "model.safetensors"), "--episodes", "1", "--explain", "--video"]

@@ -76,6 +76,7 @@ def test_the_page_of_several_runs_shows_them_side_by_side(folders: list[Path], t
     assert "Striped, because they lie on each other: one and half." in html  # as far as the interrupted one got
 
 
+@pytest.mark.slow
 @needs_browser
 def test_the_page_of_several_runs_fits_the_screen(folders: list[Path], tmp_path: Path) -> None:
     named = [shutil.copytree(folder, tmp_path / f"cartpole-mfec-lru-10-s1-{folder.name}-4a3773") for folder in folders]

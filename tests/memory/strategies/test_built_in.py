@@ -66,7 +66,7 @@ def assert_same(memory: EpisodicMemory, tables: list[Table]) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("step", [None, 0.25])
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(stream=streams(), neighbours=st.integers(1, 12), kernel=st.sampled_from(["inverse", "mean"]))
 def test_a_stream_leaves_what_the_oracle_has(
     name: str,

@@ -61,7 +61,7 @@ def assert_kept(memory: EpisodicMemory, tables: list[ProtocolTable]) -> None:
 
 @pytest.mark.parametrize("strategy", COMPILED, ids=repr)
 @pytest.mark.parametrize("step", [None, 0.25])
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(stream=streams(), neighbours=st.integers(1, 5), seed=st.integers(0, 99))
 def test_a_strategy_does_the_same_compiled_in_plain_python_and_by_the_oracle(
     strategy: CompiledStrategy, step: float | None, stream: tuple[int, int, list[Operation]], neighbours: int, seed: int
@@ -95,7 +95,7 @@ def test_a_strategy_does_the_same_compiled_in_plain_python_and_by_the_oracle(
 
 
 @pytest.mark.parametrize("twin", [False, True], ids=["compiled", "plain"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(stream=streams())
 def test_all_numbers_are_saved_and_restored(twin: bool, stream: tuple[int, int, list[Operation]]) -> None:
     dims, capacity, operations = stream

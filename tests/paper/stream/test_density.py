@@ -93,6 +93,7 @@ def test_a_density_is_high_where_the_points_are() -> None:
     assert headings(figure) == ["data", "DkM"]
 
 
+@pytest.mark.slow
 def test_figures_are_saved_the_same_every_time(folder: Path, tmp_path: Path) -> None:
     for length, draw in ((80, densities), (400, evolution)):
         snapshots = of_length(read_snapshots(folder), length)
