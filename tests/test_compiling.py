@@ -157,6 +157,7 @@ def test_a_folder_of_kernels_that_others_can_write_to_is_passed_over(installed: 
 NOWHERE = "/proc/nowhere"  # where nobody can make a folder, not even root
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 @pytest.mark.parametrize(
     "environment",

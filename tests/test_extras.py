@@ -76,6 +76,7 @@ def test_in_python_every_extra_that_is_missing_is_named() -> None:
     assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "extra", "words"),
     [

@@ -129,6 +129,7 @@ def test_resumed_it_ends_as_if_nothing_had_happened(case: Case, monkeypatch: pyt
         assert Path("halved", name).read_bytes() == Path("whole", name).read_bytes(), name
 
 
+@pytest.mark.slow
 def test_it_is_evaluated_studied_and_reported(case: Case, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(train(case, "run", 600)) == 0
     capsys.readouterr()

@@ -184,6 +184,7 @@ def test_nothing_is_offered_that_is_not_like_it() -> None:
     assert checks.nearest("x", ()) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="a screen may be there")
 def test_a_film_brings_no_greeting(tmp_path: Path) -> None:
     pytest.importorskip("pygame")

@@ -21,6 +21,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_traced_run_gets_a_page_with_a_slider_and_a_film(room: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", str(room), "--film", str(room / "memory.gif")]) == 0
     page = (room / "memory" / "index.html").read_text()

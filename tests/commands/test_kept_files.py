@@ -79,6 +79,7 @@ def test_a_model_or_an_archive_that_is_there_is_kept(runs: Path, capsys: pytest.
     assert main(["import", run, str(archive), "--out", str(runs / "new.safetensors")]) == 0
 
 
+@pytest.mark.slow
 def test_the_page_of_a_memory_says_with_which_options_it_was_made(tmp_path: Path) -> None:
     MFEC("CartPole-v1", seed=0, capacity=40).learn(300).save(tmp_path / "my cart.safetensors")
     out = tmp_path / "page"

@@ -80,6 +80,7 @@ def test_quick_takes_two_seeds_and_two_sizes_of_the_file() -> None:
     assert sorted(places) == [(5, 3), (5, 4), (20, 3), (20, 4)]
 
 
+@pytest.mark.slow
 def test_a_file_that_was_changed_is_told_of_and_versions_are_not_mixed(capsys: pytest.CaptureFixture[str]) -> None:
     small = STUDY.replace("[3, 4, 5]", "1").replace("[5, 10, 20]", "[5, 10]")
     Path("mine.toml").write_text(small)

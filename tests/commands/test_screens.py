@@ -120,6 +120,7 @@ def test_a_pipe_has_lines_of_any_length_and_columns_set_them(monkeypatch: pytest
     assert new_console().width == UNLIMITED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", ["60", "80"])
 def test_lines_of_train_eval_and_tune_are_printed_whole(
     columns: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

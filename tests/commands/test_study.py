@@ -101,6 +101,7 @@ def test_what_is_wrong_is_told(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_another_studys_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert study(tmp_path, "--seeds", "1", "--steps", "500") == 0
     assert main(["study", "acrobot", "--out", str(tmp_path)]) == 2
@@ -117,6 +118,7 @@ def test_finished_runs_of_other_studies_can_be_reused(tmp_path: Path) -> None:
             assert (tmp_path / "second" / path.parent.name / name).read_bytes() == path.read_bytes()
 
 
+@pytest.mark.slow
 def test_missing_runs_are_named_and_never_averaged_over(tmp_path: Path) -> None:
     assert study(tmp_path, "--seeds", "2", "--steps", "600") == 0
     lost = sorted(made(tmp_path))[0]

@@ -142,6 +142,7 @@ def test_games_are_made_by_name_and_ids_take_options() -> None:
         make_by_id("pong?noop_max")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", ["pong", "ms_pacman", "qbert"])
 @pytest.mark.parametrize(
     ("kind", "settings"),
@@ -159,6 +160,7 @@ def test_an_interrupted_game_is_resumed_exactly(
     assert_same_state(whole, kind.load(tmp_path / "model.safetensors").learn(45))
 
 
+@pytest.mark.slow
 def test_a_game_is_resumed_after_lost_lives(tmp_path: Path) -> None:
     settings: dict[str, Any] = {"capacity": 200, "epsilon_anneal_start_steps": 0, "epsilon_anneal_end_steps": 100}
     whole = MFEC("ms_pacman", seed=0, **settings).learn(700)

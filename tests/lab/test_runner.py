@@ -106,6 +106,7 @@ def test_a_run_that_fails_twice_is_reported_when_the_others_are_done(tmp_path: P
     assert all(RunFolder(tmp_path / run.id).result is not None for run in good)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("happens", ["raise OSError('a bad day')", "os._exit(9)", "os.kill(os.getpid(), 9)"])
 def test_a_run_that_fails_once_is_run_again_and_the_study_goes_on(
     tmp_path: Path, happens: str, monkeypatch: pytest.MonkeyPatch

@@ -36,6 +36,7 @@ def test_two_processes_declare_runs_at_once_and_none_is_lost(tmp_path: Path) -> 
     assert len(StudyFolder(tmp_path).read()["runs"]) == 30
 
 
+@pytest.mark.slow
 def test_two_studies_into_one_folder_at_once(tmp_path: Path) -> None:
     out = ["--jobs", "1", "--out", str(tmp_path)]
     both = [
