@@ -7,10 +7,10 @@ from functools import cached_property
 import numpy as np
 
 from engram.lab.cell import Cell
-from engram.lab.comparison import Comparison, best_of
 from engram.lab.evidence import Evidence
 from engram.lab.labels import strategy_label
 from engram.lab.pages.numbers import digits_for
+from engram.lab.ranking import Comparison, best_of
 from engram.lab.reference import Reference
 from engram.typing import Array
 

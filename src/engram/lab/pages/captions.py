@@ -4,13 +4,13 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from engram.lab.comparison import Comparison
 from engram.lab.labels import strategy_label
 from engram.lab.memory_needed import first_reached
 from engram.lab.pages.block import Block
 from engram.lab.pages.finding import FEW_PLACES
 from engram.lab.pages.numbers import score_number
 from engram.lab.pages.wording import counted, listed, number_in_words, sentence
+from engram.lab.ranking import Comparison
 
 
 def highest_in_words(blocks: Mapping[str, Block]) -> str:

@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from engram.agents import label_of
-from engram.lab.comparison import together
 from engram.lab.labels import strategy_label
 from engram.lab.pages.block import Block
 from engram.lab.pages.numbers import score_number
 from engram.lab.pages.wording import counted, listed
+from engram.lab.ranking import together
 from engram.lab.statistics import Interval, mean_interval
 from engram.typing import Array
 

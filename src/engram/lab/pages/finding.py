@@ -9,11 +9,11 @@ from pathlib import Path
 from engram.agents import label_of
 from engram.envs.names import short_name
 from engram.files.disk import read_file
-from engram.lab.comparison import Comparison
 from engram.lab.labels import strategy_in_words, strategy_label
 from engram.lab.pages.block import Block
 from engram.lab.pages.numbers import score_number
 from engram.lab.pages.wording import counted, listed, number_in_words, seeds_in_words, sentence
+from engram.lab.ranking import Comparison
 
 FEW_PLACES = 3  # environments and agents up to which the finding of each is in the first sentence
 NO_TABLE = "no table ever filled, so nothing had to be forgotten and all strategies are the same"

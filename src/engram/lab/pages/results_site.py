@@ -21,6 +21,7 @@ from engram.files.disk import is_file, is_folder, list_files, read_file, read_js
 from engram.lab.evidence import Evidence
 from engram.lab.grid import Study
 from engram.lab.pages.claims_table import Scoreboard, Shares
+from engram.lab.pages.finding import read_finding
 from engram.lab.pages.landing_page import FilmFile, Visit, landing_page
 from engram.lab.pages.page import Finding
 from engram.lab.pages.site_frame import Frame, Link
@@ -34,7 +35,6 @@ README = "README.md"  # of the folder of results
 HOME, CARD, FILM, STILL, LISTING = "index.html", "card.png", "memory.gif", "memory.png", "site.json"
 FILM_CAPTION = "What four memories of 50 entries per action hold while their agents learn to cross a room."
 DATA = (".csv", ".parquet", ".json", ".jsonl")
-FINDING = r'<p class="finding">(.*?)</p>'  # what a page leads with
 
 
 @dataclass(frozen=True)
@@ -108,14 +108,13 @@ class Site:
     def _visit(self, path: Path, report: Report) -> Visit:
         """Write a study's page, and read what it leads with."""
         written = report.write()
-        html, name = read_file(written).decode(), path.name
-        title, finding = (re.search(pattern, html) for pattern in (r"<title>(.*?)</title>", FINDING))
+        name, title = path.name, re.search(r"<title>(.*?)</title>", read_file(written).decode())
         files = [each.name for each in list_files(written.parent, "*") if each.suffix in DATA]
         return Visit(
             self.name_of(path),
             f"{name}/{written.name}",
             unescape(title[1]) if title else name,
-            unescape(finding[1]) if finding else "",
+            read_finding(written),
             {each: f"{name}/{each}" for each in files},
         )
 

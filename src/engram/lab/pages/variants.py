@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from engram.lab.cell import Cell
-from engram.lab.comparison import together
 from engram.lab.labels import strategy_label
 from engram.lab.pages.numbers import digits_for, interval_text, score_text
 from engram.lab.pages.page import Entry, Table
 from engram.lab.pages.wording import counted, listed, number_in_words, sentence
+from engram.lab.ranking import together
 from engram.lab.results import Results
 from engram.lab.statistics import Interval, difference
 from engram.lab.verdicts import place_label

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from engram.agents import label_of
 from engram.envs.names import short_name
-from engram.lab.comparison import together
 from engram.lab.dataframes import pl
 from engram.lab.evidence import Evidence
 from engram.lab.pages import page
@@ -17,6 +16,7 @@ from engram.lab.pages.score_tables import ABOVE, BELOW, NOT_RUN, absence
 from engram.lab.pages.study_page import StudyReport
 from engram.lab.pages.training_table import WHAT, training_text
 from engram.lab.pages.wording import counted, listed, number_in_words, seeds_in_words, sentence, steps_in_words
+from engram.lab.ranking import together
 from engram.lab.results import Results
 from engram.lab.statistics import Interval, difference, pooled_difference
 from engram.lab.verdicts import place_label

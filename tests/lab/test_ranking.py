@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engram.lab.comparison import Comparison, best_of, together
+from engram.lab.ranking import Comparison, best_of, together
 from engram.lab.statistics import pooled_difference
 
 SPREAD = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
