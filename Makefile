@@ -64,13 +64,13 @@ bench: setup
 
 STUDIES := cartpole acrobot openroom fourroom stream
 REUSED := --reuse runs/cartpole runs/acrobot runs/openroom runs/fourroom
-CONFIRMED := --strategies lru kmeans dkm fading --out runs/forgetting-confirmed
+CONFIRMED := --strategies lru kmeans dkm fading $(REUSED) --out runs/forgetting-confirmed
 
 results: setup
 	for study in $(STUDIES); do $(BIN)/engram study $$study || exit 1; done
-	$(BIN)/engram study forgetting $(REUSED)
-	$(BIN)/engram study forgetting --agents mfec --seeds 5-9 $(CONFIRMED)
-	$(BIN)/engram study forgetting --agents nec --seeds 5-7 $(CONFIRMED)
+	$(BIN)/engram study forgetting
+	$(BIN)/engram study forgetting --agents mfec --seeds 10-29 $(CONFIRMED)
+	$(BIN)/engram study forgetting --agents nec --seeds 10-19 $(CONFIRMED)
 	$(BIN)/engram study open $(REUSED)
 	for study in $(STUDIES) forgetting forgetting-confirmed open; do \
 	  $(BIN)/engram report runs/$$study --out results/$$study || exit 1; \

@@ -10,6 +10,8 @@ from engram.memory.strategies import Strategy
 AGENTS = ("mfec", "nec")  # the paper's agents with a memory
 FIVE = ("lru", "rew", "sur", "kmeans", "dkm")  # the paper's strategies
 ROOM_SIZES = (2, 5, 10, 25, 50, 100, 150, 200)  # ours: the paper prints none
+# As many as the rules for claims need; 0 to 9 are left out, as their results were known when the rules got their form.
+SEEDS = {"mfec": range(10, 30), "nec": range(10, 20), "d3qn": range(10, 15)}
 
 
 def grid(
@@ -31,7 +33,7 @@ def grid(
 def table(env: str, family: EnvFamily, sizes: Sequence[int], *, mfec_steps: int = 20_000) -> tuple[Grid, ...]:
     """A table of the paper: MFEC and NEC with every strategy at every size, and D3QN."""
     return (
-        grid("mfec", env, family, mfec_steps, range(5), FIVE, sizes),
-        grid("nec", env, family, 20_000, range(5), FIVE, sizes),
-        grid("d3qn", env, family, 20_000, range(5)),
+        grid("mfec", env, family, mfec_steps, SEEDS["mfec"], FIVE, sizes),
+        grid("nec", env, family, 20_000, SEEDS["nec"], FIVE, sizes),
+        grid("d3qn", env, family, 20_000, SEEDS["d3qn"]),
     )

@@ -1,4 +1,4 @@
-"""Acrobot: the paper's Table 2. Steps, sizes and seeds are the paper's, the evaluation interval is ours."""
+"""Acrobot: the paper's Table 2. Steps and sizes are the paper's, seeds and evaluation interval ours."""
 
 from engram.lab.grid import Study
 from engram.paper.acrobot.published import REFERENCES

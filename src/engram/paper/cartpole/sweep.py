@@ -1,4 +1,4 @@
-"""CartPole: the paper's Table 1. Steps, sizes and seeds are the paper's, the evaluation interval is ours."""
+"""CartPole: the paper's Table 1. Steps and sizes are the paper's, seeds and evaluation interval ours."""
 
 from engram.lab.grid import Study
 from engram.paper.cartpole.published import REFERENCES
