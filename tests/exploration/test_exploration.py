@@ -15,6 +15,7 @@ from engram.errors import InvalidInputError
 from engram.exploration import EXPLORATIONS, Exploration, View
 from engram.exploration.boltzmann import Boltzmann, softmax
 from engram.exploration.epsilon_greedy import EpsilonGreedy
+from engram.exploration.lasting import Lasting
 from engram.exploration.mellowmax import Mellowmax, inverse_temperature, mellowmax
 from engram.exploration.novelty import Novelty, bonus
 from engram.typing import Floats
@@ -118,6 +119,37 @@ def test_novelty_takes_the_action_that_is_newest_here() -> None:
     assert exploration.choose(0, rng, view_of([1.0, 0.0], [0.0, 0.01])) == 0
 
 
+def test_a_random_action_lasts_as_long_as_its_tail_says() -> None:
+    exploration = Lasting(initial=1.0, start_steps=10**6, end_steps=10**6, tail=2.0, longest=3)
+    rng, view = np.random.default_rng(0), view_of(np.zeros(1_000))  # so many actions that no two in a row are alike
+    chosen = np.array([exploration.choose(0, rng, view) for _ in range(60_000)])
+    lengths = np.diff(np.flatnonzero(np.diff(chosen, prepend=-1)))
+    expected = np.array([1, 1 / 4, 1 / 9]) / (1 + 1 / 4 + 1 / 9)
+    assert np.bincount(lengths, minlength=4)[1:4] / len(lengths) == pytest.approx(expected, abs=0.01)
+
+
+def test_a_lasting_action_ends_with_its_episode_and_where_it_cannot_be_taken() -> None:
+    rng, view = np.random.default_rng(0), view_of([0.0, 0.0, 1.0])
+    exploration = Lasting(initial=0.0, final=0.0, start_steps=0, end_steps=0)
+    for lasting in (0, 1):
+        exploration.load_state_dict({"action": lasting, "left": 2})
+        assert exploration.choose(9, rng, view.only(None)) == lasting
+        assert exploration.choose(9, rng, view.only(np.array([lasting, 2]))) == 0, "its number among those in view"
+        assert exploration.choose(9, rng, view.only(None)) == 2, "two steps were left"
+        exploration.load_state_dict({"action": lasting, "left": 2})
+        assert exploration.choose(9, rng, view.only(np.array([1 - lasting, 2]))) == 1
+        assert exploration.choose(9, rng, view.only(None)) == 2, "it does not come back"
+        exploration.load_state_dict({"action": lasting, "left": 2})
+        exploration.begin_episode()
+        assert exploration.choose(9, rng, view) == 2
+
+
+def test_a_lasting_action_that_cannot_be_is_refused() -> None:
+    for state in ({"action": -1, "left": 0}, {"action": 0, "left": 100}, {"action": 0.5, "left": 1}, {}):
+        with pytest.raises(InvalidInputError, match="a lasting action must have a number from 0 and 0 to 99 steps"):
+            Lasting().load_state_dict(state)
+
+
 def test_novelty_is_refused_by_an_agent_without_a_memory() -> None:
     from engram import D3QN  # noqa: PLC0415
 
@@ -127,7 +159,7 @@ def test_novelty_is_refused_by_an_agent_without_a_memory() -> None:
 
 @pytest.mark.parametrize("name", EXPLORATIONS.built_in)
 def test_every_exploration_learns_resumes_and_predicts_without_a_trace(name: str, tmp_path: Path) -> None:
-    spec = f"{name}:end_steps=300,start_steps=0" if name in ("epsilon-greedy", "boltzmann") else name
+    spec = f"{name}:end_steps=300,start_steps=0" if name in ("epsilon-greedy", "boltzmann", "lasting") else name
     whole = MFEC("CartPole-v1", exploration=spec, capacity=50, seed=1).learn(600)
     part = MFEC("CartPole-v1", exploration=spec, capacity=50, seed=1).learn(350)
     part.predict(np.zeros((5, 4), np.float32), deterministic=False)
