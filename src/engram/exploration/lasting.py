@@ -6,7 +6,7 @@ n steps gets it elsewhere. How long, is drawn from a heavy tail, P(n) ∝ n^−t
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -42,8 +42,8 @@ class Lasting(Exploration):
     @cached_property
     def lengths(self) -> Doubles:
         """P(n) for n = 1, 2, …, longest."""
-        weights: Doubles = np.arange(1, self.longest + 1, dtype=np.float64) ** -self.tail
-        return weights / weights.sum()
+        weights = np.arange(1, self.longest + 1, dtype=np.float64) ** -self.tail
+        return cast(Doubles, weights / weights.sum())
 
     def random_share(self, step: int) -> float:
         """The probability that a random action begins at a step."""
