@@ -95,6 +95,13 @@ def test_seeds_are_counted_spanned_or_listed(text: str, seeds: tuple[int, ...]) 
     assert parse_seeds(text) == seeds
 
 
+def test_how_many_seeds_are_counted_from_the_studys_first() -> None:
+    study = Study("late", "Late", (Grid("mfec", "CartPole-v1", 1_000, (12, 11)), Grid("d3qn", "CartPole-v1", 9, (13,))))
+    assert parse_seeds("3", first=study.first_seed) == (11, 12, 13)
+    assert parse_seeds("2-3", first=study.first_seed) == (2, 3)
+    assert Study("none", "None").first_seed == 0
+
+
 @pytest.mark.parametrize("text", ["0", "", "-3", "7-5", "a", "1;2", "1.5"])
 def test_other_seeds_are_refused(text: str) -> None:
     with pytest.raises(InvalidInputError, match=r"seeds must be how many \(5\)"):

@@ -50,7 +50,7 @@ class Options(EnvOptions):
         str
     ]  # cartpole, acrobot, openroom, fourroom, atari, forgetting, open, stream; or a file, my.toml or my.py
     quick: bool = False  # a small part of it: two seeds, two memory sizes
-    seeds: str | None = None  # how many (5: 0 to 4), from-to (5-9) or which (1,3,8)
+    seeds: str | None = None  # how many (5: its first five), from-to (5-9) or which (1,3,8)
     sizes: tuple[int, ...] = ()  # entries per action, instead of the study's
     strategies: tuple[str, ...] = ()  # instead of the study's
     agents: tuple[str, ...] = ()  # only these; one of your own gets grids like those of the study's agents
@@ -154,7 +154,7 @@ def choose(study: Study, options: Options) -> Study:
         settings={name: value for name, value in settings.items() if value is not None},
         strategies=options.strategies or None,
         sizes=options.sizes or None,
-        seeds=None if options.seeds is None else parse_seeds(options.seeds),
+        seeds=None if options.seeds is None else parse_seeds(options.seeds, first=study.first_seed),
         steps=options.steps,
         evaluation_interval_steps=options.evaluation_interval_steps,
         evaluation_episodes=options.evaluation_episodes,

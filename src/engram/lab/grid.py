@@ -115,6 +115,11 @@ class Study:
         """The names of its agents, in order."""
         return list(dict.fromkeys(grid.agent_name for grid in self.grids))
 
+    @property
+    def first_seed(self) -> int:
+        """The lowest of its seeds."""
+        return min((seed for grid in self.grids for seed in grid.seeds), default=0)
+
     def runs(self) -> list[Run]:
         """Every run of the study, once each."""
         if (count := sum(grid.count() for grid in self.grids)) > MOST_RUNS:
@@ -188,10 +193,10 @@ def load(spec: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def parse_seeds(text: str) -> tuple[int, ...]:
-    """Seeds from `5` (how many: 0 to 4), `5-9` (from, to) or `1,3,8` (which)."""
+def parse_seeds(text: str, *, first: int = 0) -> tuple[int, ...]:
+    """Seeds from `5` (how many, beginning with the first), `5-9` (from, to) or `1,3,8` (which)."""
     if re.fullmatch(r"[0-9]{1,18}", text) and int(text) > 0:
-        return _range_of_seeds(0, int(text) - 1)
+        return _range_of_seeds(first, first + int(text) - 1)
     if (span := re.fullmatch(r"([0-9]{1,18})-([0-9]{1,18})", text)) and int(span[1]) <= int(span[2]):
         return _range_of_seeds(int(span[1]), int(span[2]))
     if re.fullmatch(r"[0-9]{1,18}(,[0-9]{1,18})+,?|[0-9]{1,18},", text):

@@ -16,7 +16,7 @@ from engram.lab.study_folder import StudyFolder
 from engram.paper.registry import STUDIES
 from engram.typing import Array
 
-DEVIATIONS = (0.5, -1.0, 1.5, -1.5, 0.5)  # of the seeds from their mean, in spreads; any three of them differ
+DEVIATIONS = (0.5, -1.0, 1.5, -1.5, 0.5)  # of the seeds from their mean, in spreads; any three in a row differ
 
 Number = float | Callable[[Cell], float]
 Places = dict[str, dict[str, Any]]
@@ -42,7 +42,7 @@ def spread_out(mean: Number, spread: Number = 0.0) -> Callable[[Cell, int], floa
 
     def score(cell: Cell, seed: int) -> float:
         middle, width = (each(cell) if callable(each) else each for each in (mean, spread))
-        return middle + width * DEVIATIONS[seed]
+        return middle + width * DEVIATIONS[seed % len(DEVIATIONS)]
 
     return score
 

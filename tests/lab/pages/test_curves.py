@@ -46,6 +46,11 @@ def test_curves_hold_what_the_logs_do(tmp_path: Path) -> None:
         assert row.mean() == pytest.approx(result["score"])
 
 
+def test_curves_without_a_look_have_no_legend() -> None:
+    curve = Curve("any strategy", np.arange(1, 3) * 500, np.zeros((2, 2)))
+    assert not learning_curves([curve], {"LRU": Look("#0072B2")}, y_label="Return").legends
+
+
 @given(arrays(np.float64, (3, 4), elements=st.floats(-500, 500)))
 def test_lines_are_means_and_bands_their_intervals(returns: Doubles) -> None:
     curve = Curve("LRU", np.arange(1, 5) * 500, returns)

@@ -111,8 +111,10 @@ def _lines(panels: Sequence[CurvePanel]) -> list[Sequence[CurvePanel]]:
 
 
 def add_legend(figure: Figure, names: Collection[str], looks: Mapping[str, Look]) -> None:
-    """Add a legend above the panels, in the order of the looks."""
+    """Add a legend above the panels, in the order of the looks; none where no curve has a look of its own."""
     shown = {name: look for name, look in looks.items() if name in names}
+    if not shown:
+        return
     lines = [
         mpl.lines.Line2D([], [], color=look.colour, linestyle=look.linestyle, linewidth=2) for look in shown.values()
     ]
