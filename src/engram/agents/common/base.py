@@ -21,7 +21,7 @@ from engram.agents.common.policy import spaces_arrays
 from engram.agents.common.predicting import explored_actions, possible_values
 from engram.agents.common.recorded import follow, recorded
 from engram.agents.common.saved import check_part, load_part, part_in_pieces, part_state
-from engram.agents.common.settings import signature_of
+from engram.agents.common.settings import signature_of, takes
 from engram.agents.common.tally import Tally
 from engram.agents.common.world import World
 from engram.envs import Env, EnvLike, EnvSource
@@ -47,6 +47,7 @@ from engram.typing import Array, Doubles, Floats
 OPTIONAL = ("encoder", "exploration", "wrappers", "tally")  # attributes whose state is saved where there is any
 LEARNING = "the agent is learning in another thread, or in a call around this one"
 AT_THE_DOOR = {"q_values", "distances"}  # methods of every agent that users hand observations to
+ANY_SETTINGS: Callable[..., Any] = AgentConfig  # for type checkers, which do not know the settings of your own agents
 
 
 def checked(method: Callable[[Any, Array], Floats]) -> Callable[[Any, Any], Floats]:
@@ -82,8 +83,9 @@ class Agent(ABC):
     saved: ClassVar[tuple[str, ...]] = ()  # attributes to save: arrays, generators, and objects with a `state_dict`
     config: Any
 
-    def __init__(self, env: EnvLike, **settings: Any) -> None:
-        self._begin(env, self.Config.from_settings(settings))
+    @takes(ANY_SETTINGS)
+    def __init__(self, env: EnvLike, config: AgentConfig) -> None:
+        self._begin(env, config)
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
