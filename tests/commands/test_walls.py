@@ -65,16 +65,17 @@ class Own(Agent):
 
 
 def test_agents_of_ones_own_say_what_they_take_too() -> None:
+    own: Any = Own
     for unnamed, named in ((("MlpPolicy", "CartPole-v1"), {}), ((), {"policy": "MlpPolicy", "env": "CartPole-v1"})):
         with pytest.raises(TypeError, match=r"Own needs no policy's name, got 'MlpPolicy'; leave it out: Own\(env"):
-            Own(*unnamed, **named)  # type: ignore[arg-type]
+            own(*unnamed, **named)
     with pytest.raises(TypeError, match=r"Own takes an environment and settings by name.*got 'CartPole-v1', 3"):
-        Own("CartPole-v1", 3)
+        own("CartPole-v1", 3)
     with pytest.raises(TypeError, match="got no environment"):
-        Own(seed=1)
+        own(seed=1)
     with pytest.raises(InvalidInputError, match="unknown setting 'sede'; did you mean 'seed'"):
-        Own("CartPole-v1", sede=1)
-    assert Own(env="CartPole-v1", seed=3).seed == 3
+        own("CartPole-v1", sede=1)
+    assert own(env="CartPole-v1", seed=3).seed == 3
 
 
 def test_wrappers_are_added_to_those_of_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

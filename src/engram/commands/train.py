@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from engram import checks
 from engram.agents import BUILT_IN
@@ -152,5 +153,5 @@ def carry_out(run: Run, folder: RunFolder, options: Watching, console: Console) 
 def command_to_go_on(run: Run, folder: RunFolder, options: Watching) -> str:
     """The command that goes on with an interrupted run, with the options that its folder does not keep."""
     unknown = [field.name for field in fields(Watching) if field.name not in KEPT]
-    again = Resume(run=folder.given, **run.foreign(), **{name: getattr(options, name) for name in unknown})
-    return as_typed("engram train --resume", again)
+    again: dict[str, Any] = {**run.foreign(), **{name: getattr(options, name) for name in unknown}}
+    return as_typed("engram train --resume", Resume(run=folder.given, **again))
