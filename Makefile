@@ -90,8 +90,7 @@ COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --strip-extras --no-emit
 lock: .venv/release
 	CUSTOM_COMPILE_COMMAND='make lock' $(COMPILE) --output-file requirements/core.txt pyproject.toml
 	CUSTOM_COMPILE_COMMAND='make lock' $(COMPILE) --extra atari --extra ray --extra report --extra tensorboard \
-	  --extra tune --extra video \
-	  --output-file requirements/extras.txt pyproject.toml
+	  --extra tune --extra video --output-file requirements/extras.txt pyproject.toml
 
 release-check: .venv/release
 	$(BIN)/python -m tools.release_check
