@@ -7,7 +7,7 @@ BIN := .venv/bin
 help:
 	@echo "make demo         four ways to forget, side by side, in about a minute: see runs/demo/index.html"
 	@echo "make test         lint, type-check and test"
-	@echo "make test-slow    the tests that take minutes"
+	@echo "make test-slow    the tests that take minutes, and more examples of those that draw theirs"
 	@echo "make test-faults  kills, power cuts, full disks and damaged files: none may lose a run"
 	@echo "make test-kernels the memory's tests and hostile calls again, with bounds checks in every kernel"
 	@echo "make docs         the documentation as a site: see build/site/index.html"
@@ -45,14 +45,17 @@ lint: setup
 test: lint
 	$(BIN)/pytest -n 2
 
+THOROUGH := --hypothesis-profile thorough  # more examples than `make test` has time for
+
 test-slow: setup
 	$(BIN)/pytest -m slow
+	$(BIN)/pytest -m hypothesis $(THOROUGH)
 
 test-faults: setup
 	$(BIN)/python -m tests.faults
 
 test-kernels: setup
-	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest tests/memory
+	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest tests/memory $(THOROUGH)
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m tests.faults --only "hostile files" "hostile calls of the memory"
 
 coverage: setup
@@ -86,8 +89,8 @@ COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --strip-extras --no-emit
   --constraint constraints.txt --allow-unsafe --newline lf
 lock: .venv/release
 	CUSTOM_COMPILE_COMMAND='make lock' $(COMPILE) --output-file requirements/core.txt pyproject.toml
-	CUSTOM_COMPILE_COMMAND='make lock' $(COMPILE) --extra atari --extra ray --extra report --extra video \
-	  --output-file requirements/extras.txt pyproject.toml
+	CUSTOM_COMPILE_COMMAND='make lock' $(COMPILE) --extra atari --extra ray --extra report --extra tensorboard \
+	  --extra tune --extra video --output-file requirements/extras.txt pyproject.toml
 
 release-check: .venv/release
 	$(BIN)/python -m tools.release_check

@@ -21,8 +21,8 @@ from rich.table import Table
 
 from engram import D3QN, MFEC
 from engram.agents import Agent
+from engram.runs.cadence import Cadence
 from engram.runs.checkpoints import Checkpoints
-from engram.runs.folder import Cadence
 
 FRAMES = 100_000
 NEW_FRAMES = 10_000  # between two checkpoints: 33 steps a second for five minutes

@@ -7,10 +7,14 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from engram.agents import Agent
 from engram.files.arrays import split
 from engram.typing import Floats
+from tests.examples import THOROUGH
+
+settings.register_profile("thorough", max_examples=THOROUGH)
 
 
 def pytest_configure() -> None:

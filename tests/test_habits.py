@@ -11,7 +11,9 @@ from tools.release_check import (
     check_locks,
     check_version,
     direct,
+    locked_extras,
     pins,
+    settings_of,
     sizes,
     version_of,
 )
@@ -47,14 +49,16 @@ def test_the_version_is_the_same_everywhere() -> None:
 
 def test_lock_files_have_every_dependency_in_the_version_of_the_constraints() -> None:
     assert check_locks(ROOT) == []
+    recipe = (ROOT / "Makefile").read_text().partition("\nlock:")[2].partition("\n\n")[0]
+    assert re.findall(r"--extra (\w+)", recipe) == locked_extras(settings_of(ROOT)["project"])
 
 
 def test_a_release_that_is_not_ready_is_found(tmp_path: Path) -> None:
     (tmp_path / "requirements").mkdir()
     (tmp_path / "package.py").write_text('__version__ = "1.2.0"\n')
     (tmp_path / "pyproject.toml").write_text(
-        '[project]\ndependencies = ["numpy>=2", "Rich"]\n[project.optional-dependencies]\natari = []\nray = []\n'
-        'report = ["a[b]>=1"]\nvideo = []\n[tool.hatch.version]\npath = "package.py"\n'
+        '[project]\ndependencies = ["numpy>=2", "Rich"]\n[project.optional-dependencies]\ntorch = ["torch"]\n'
+        'report = ["a[b]>=1"]\nall = ["x[torch,report]"]\n[tool.hatch.version]\npath = "package.py"\n'
     )
     (tmp_path / "CITATION.cff").write_text("title: x\nversion: 1.1.0\n")
     (tmp_path / "CHANGELOG.md").write_text("# Changes\n\n## [1.2.0] - Unreleased\n")

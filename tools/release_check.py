@@ -77,10 +77,16 @@ def direct(requirements: list[str]) -> set[str]:
     return {normal(re.split(r"[\[<>=!~; ]", each, maxsplit=1)[0]) for each in requirements}
 
 
+def locked_extras(project: dict[str, Any]) -> list[str]:
+    """The extras in `all` but those that are not locked; `make lock` names the same."""
+    (everything,) = project["optional-dependencies"]["all"]
+    return [name for name in everything.partition("[")[2].rstrip("]").split(",") if name not in UNLOCKED]
+
+
 def check_locks(root: Path) -> list[str]:
     """What the lock files lack, or have in another version than constraints.txt."""
     project = settings_of(root)["project"]
-    extras = [each for name in ("atari", "ray", "report", "video") for each in project["optional-dependencies"][name]]
+    extras = [each for name in locked_extras(project) for each in project["optional-dependencies"][name]]
     problems, versions = [], pins(root / "constraints.txt")
     for name, needed in (("core.txt", project["dependencies"]), ("extras.txt", project["dependencies"] + extras)):
         path = root / "requirements" / name

@@ -16,7 +16,8 @@ from engram.agents.common.metrics import STATES, metrics_of_reads, rounded
 from engram.agents.common.tally import INTERVAL_STEPS, Tally
 from engram.errors import InvalidInputError
 from engram.memory.strategies import Strategy, discard
-from engram.runs.folder import Cadence, RunFolder
+from engram.runs.cadence import Cadence
+from engram.runs.folder import RunFolder
 from engram.runs.run import Run
 from engram.training.evaluation import examine
 from engram.training.events import EpisodeEnd, Evaluation, Event

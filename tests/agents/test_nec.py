@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram import NEC, evaluate_policy, load
@@ -18,6 +18,7 @@ from engram.devices import torch
 from engram.errors import InvalidInputError
 from engram.memory.probe import Near
 from tests.conftest import Corridor, assert_same_state
+from tests.examples import examples
 
 STRATEGIES = ["lru", "rew", "sur", "kmeans", "dkm", "fading"]
 QUICK: dict[str, Any] = {"epsilon_anneal_start_steps": 200, "epsilon_anneal_end_steps": 1000}
@@ -45,7 +46,7 @@ def test_the_defaults_are_the_papers() -> None:
     assert config.learning_start_steps == 1e3
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.floats(-5, 5), min_size=1, max_size=30), st.integers(1, 40), st.floats(0, 1), st.integers(0, 2**32 - 1)
 )

@@ -15,7 +15,8 @@ from engram import MFEC, load
 from engram.callbacks import CsvLog, TensorBoardLog
 from engram.cli import main
 from engram.errors import StorageError
-from engram.runs.folder import Cadence, RunFolder
+from engram.runs.cadence import Cadence
+from engram.runs.folder import RunFolder
 from engram.runs.run import Run
 from tests.faults.tally import Stopped, stop_at
 

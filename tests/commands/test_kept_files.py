@@ -4,10 +4,13 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from engram import MFEC
+from engram.bench.contest import Row
 from engram.cli import main
+from engram.lab.evidence import Evidence
 from tests.faults.power import CADENCE, TINY
 from tests.faults.tally import finish
 
@@ -77,6 +80,66 @@ def test_a_model_or_an_archive_that_is_there_is_kept(runs: Path, capsys: pytest.
         assert "is there already" in capsys.readouterr().err
     assert archive.read_bytes() == kept
     assert main(["import", run, str(archive), "--out", str(runs / "new.safetensors")]) == 0
+
+
+@pytest.mark.parametrize("kind", ["gif", "mp4"])
+def test_a_film_replaces_only_one_of_the_same_agent(
+    kind: str, runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pictures = [np.full((40, 40, 3), shade, np.uint8) for shade in (0, 200)]
+    monkeypatch.setattr("engram.pictures.video.film", lambda *_, **__: iter(pictures))
+    film = runs / f"play.{kind}"
+    words = ["--episodes", "1", "--max-steps", "5", "--video", str(film)]
+    assert main(["eval", str(runs / "d"), *words]) == 0
+    assert main(["eval", str(runs / "d"), *words]) == 0  # its own film is made again
+    kept = film.read_bytes()
+    shutil.copytree(runs / "d", runs / "e")
+    assert main(["eval", str(runs / "e"), *words]) == 2
+    assert f"{film} is there already, and no film of the same; choose another name" in capsys.readouterr().err
+    assert main(["inspect", str(runs / "d"), "--film", str(film)]) == 2
+    assert f"{film} is there already, and no film of the same" in capsys.readouterr().err
+    assert film.read_bytes() == kept
+    film.write_bytes(b"a holiday")
+    assert main(["eval", str(runs / "d"), *words]) == 2
+    assert film.read_bytes() == b"a holiday"
+
+
+def test_measurements_replace_only_measurements(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = Row("reading", "two tables", 1.0, "a peer", 2.0, 2.0, 1.9, 2.1)
+    monkeypatch.setattr("engram.bench.reading.rows", lambda **_: iter([row]))
+    file, page = tmp_path / "bench.json", tmp_path / "bench.md"
+    words = ["bench", "--only", "reading", "--out", str(file)]
+    assert main(words) == 0
+    assert main(words) == 0  # its own file and page are made again
+    page.write_text("mine")
+    assert main(words) == 2
+    assert f"{page} is there already, and no page of `engram bench`" in capsys.readouterr().err
+    assert page.read_text() == "mine"
+    page.unlink()
+    file.write_text('{"rows": "mine"}')
+    assert main(words) == 2
+    assert f"{file} is there already, and no file that `engram bench --out` wrote" in capsys.readouterr().err
+    assert file.read_text() == '{"rows": "mine"}'
+    assert not page.exists()
+
+
+def test_verdicts_replace_only_verdicts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, file = tmp_path / "cartpole", tmp_path / "claims.md"
+    study.mkdir()
+    (study / "study.json").write_text(json.dumps({"study": "cartpole", "title": "CartPole", "runs": {}}))
+    monkeypatch.setattr("engram.commands.decide_claims.read_evidence", lambda *_: Evidence())
+    words = ["claims", str(study), "--out", str(file)]
+    assert main(words) == 0
+    assert main(words) == 0  # its own verdicts are written again
+    file.write_text("# My claims\n")
+    assert main(words) == 2
+    told = capsys.readouterr().err
+    assert f"{file} is there already, and no list of these claims; choose another name, or move it elsewhere" in told
+    assert file.read_text() == "# My claims\n"
 
 
 @pytest.mark.slow

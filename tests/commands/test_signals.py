@@ -1,6 +1,7 @@
 """Signals end commands within seconds wherever they are, with everything saved that can be, and say how to go on."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -99,14 +100,17 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_an_environment_that_hangs_is_given_up_with_a_checkpoint_of_the_last_whole_step(
     hang: str, number: int, step: int, whole: Path, tmp_path: Path
 ) -> None:
-    out = tmp_path / "run"
-    ended = interrupt([*TRAIN, *EVALUATION, "--out", str(out)], number, hang)
+    out, seen = tmp_path / "run", ["--log", "csv", "--checkpoint-interval-steps", "100"]
+    ended = interrupt([*TRAIN, *EVALUATION, *seen, "--out", str(out)], number, hang)
     assert ended.code == 128 + number, ended.said
     assert f"stopped at step {step}, {SAVED}" in ended.said
     assert "Traceback" not in ended.said
     assert ended.seconds < SECONDS
     assert (out / f"checkpoint-{step:012d}.safetensors").exists()
-    assert main(["train", "--resume", str(out), "--env", ENV, "--no-progress"]) == 0
+    going_on = shlex.split(ended.said.partition("go on with: engram ")[2])
+    assert {"--no-progress", *seen} < set(going_on), "options that the folder does not keep"
+    assert main(going_on) == 0
+    assert (out / "logs" / "progress.csv").exists()
     for name in ("config.json", "progress.jsonl", "result.json", "model.safetensors"):
         assert (out / name).read_bytes() == (whole / name).read_bytes(), name
 

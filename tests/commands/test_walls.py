@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 from engram import D3QN, MFEC, NEC
+from engram.agents import Agent
 from engram.cli import main
 from engram.envs import EnvSource
 from engram.envs.forms import form_of
 from engram.errors import InvalidInputError
 from engram.memory import EpisodicMemory
 from engram.pictures.video import film
+from engram.typing import Array, Floats
 
 TRAIN = ["train", "mfec", "--no-progress", "--evaluation-episodes", "2"]
 
@@ -44,6 +46,36 @@ def test_settings_without_a_name_are_refused(kind: Any) -> None:
 def test_no_name_of_a_policy_is_needed(unnamed: tuple[Any, ...], named: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match=r"MFEC needs no policy's name, got 'MlpPolicy'; leave it out: MFEC\(env, …\)"):
         MFEC(*unnamed, **named)
+
+
+class Own(Agent):
+    """An agent of one's own with settings that are checked by nobody else."""
+
+    def build(self) -> None:
+        pass
+
+    def act(self, observation: Array, step: int) -> int:
+        return 0
+
+    def observe(self, reward: float, observation: Array, terminated: bool, truncated: bool) -> None:
+        pass
+
+    def q_values(self, observations: Array) -> Floats:
+        return np.zeros((len(observations), self.spaces.actions), np.float32)
+
+
+def test_agents_of_ones_own_say_what_they_take_too() -> None:
+    own: Any = Own
+    for unnamed, named in ((("MlpPolicy", "CartPole-v1"), {}), ((), {"policy": "MlpPolicy", "env": "CartPole-v1"})):
+        with pytest.raises(TypeError, match=r"Own needs no policy's name, got 'MlpPolicy'; leave it out: Own\(env"):
+            own(*unnamed, **named)
+    with pytest.raises(TypeError, match=r"Own takes an environment and settings by name.*got 'CartPole-v1', 3"):
+        own("CartPole-v1", 3)
+    with pytest.raises(TypeError, match="got no environment"):
+        own(seed=1)
+    with pytest.raises(InvalidInputError, match="unknown setting 'sede'; did you mean 'seed'"):
+        own("CartPole-v1", sede=1)
+    assert own(env="CartPole-v1", seed=3).seed == 3
 
 
 def test_wrappers_are_added_to_those_of_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

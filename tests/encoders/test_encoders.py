@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.fft import dctn
@@ -21,6 +21,7 @@ from engram.errors import InvalidInputError
 from engram.parts import Spaces
 from engram.typing import Array
 from tests.conftest import assert_same_state
+from tests.examples import examples
 
 VECTORS = Spaces((3,), np.dtype(np.float32), 2)
 
@@ -39,7 +40,7 @@ def test_identity_copies_vectors() -> None:
     assert encoder.key_size == 3
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(arrays(np.float32, (20, 3), elements=st.floats(-1000, 1000, width=32)))
 def test_scaled_standardises_by_the_first_steps_and_then_stays(seen: Array) -> None:
     encoder = built(Scaled(12), (3,))

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -12,6 +12,7 @@ from engram.encoders.projection import FLUSH_PIXELS, LARGEST_WEIGHT, MOST_REMEMB
 from engram.envs.atari import AtariGame
 from engram.parts import Spaces
 from engram.typing import Array, Floats
+from tests.examples import examples
 
 KEYS = 6
 
@@ -30,7 +31,7 @@ def projection(shape: tuple[int, ...], key_size: int = KEYS, seed: int = 5) -> P
 
 
 @pytest.mark.parametrize("shape", [(4, 6, 5), (3, 7), (9, 4, 3), (1, 8, 8)])
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_keys_are_those_of_the_dense_product(shape: tuple[int, ...], data: st.DataObject) -> None:
     images = data.draw(arrays(np.uint8, (5, *shape)))

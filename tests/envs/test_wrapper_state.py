@@ -13,7 +13,8 @@ from engram import D3QN, MFEC, evaluate_policy, load
 from engram.agents.mfec import MFECConfig
 from engram.envs.wrapper_state import frozen, load_states, states_of
 from engram.errors import InvalidInputError
-from engram.runs.folder import Cadence, RunFolder
+from engram.runs.cadence import Cadence
+from engram.runs.folder import RunFolder
 from engram.runs.run import Run
 from tests.conftest import assert_same_state
 from tests.envs.own_envs import Counting, Hidden

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -20,6 +20,7 @@ from engram.exploration.mellowmax import Mellowmax, inverse_temperature, mellowm
 from engram.exploration.novelty import Novelty, bonus
 from engram.typing import Floats
 from tests.conftest import Corridor
+from tests.examples import examples
 
 Q_VALUES = arrays(np.float32, st.integers(1, 6), elements=st.floats(-100, 100, width=32))
 
@@ -67,7 +68,7 @@ def test_q_values_are_computed_once() -> None:
     assert asked == ["a", "b"]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(Q_VALUES, st.floats(0.01, 100))
 def test_softmax_is_its_equation(q: Floats, beta: float) -> None:
     shifted = np.exp(beta * (q.astype(np.longdouble) - q.max()))
@@ -82,7 +83,7 @@ def test_boltzmann_draws_from_its_distribution() -> None:
         assert frequencies(exploration, view_of(q), step) == pytest.approx(expected / expected.sum(), abs=0.015)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(Q_VALUES, st.floats(0.01, 50))
 def test_the_mellowmax_policy_has_mellowmax_as_its_mean(q: Floats, omega: float) -> None:
     """Asadi & Littman's definition: the policy of largest entropy among those with Σ π(a) Q(a) = mm(Q)."""
@@ -102,7 +103,7 @@ def test_mellowmax_is_greedier_the_larger_omega_and_draws_from_its_policy() -> N
     assert frequencies(Mellowmax(1.0), view_of(q)) == pytest.approx(policy, abs=0.015)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(arrays(np.float32, 4, elements=st.floats(0, 1e6, width=32)), st.floats(0.1, 10), st.floats(0.1, 10))
 def test_the_novelty_bonus_grows_with_distance_up_to_its_weight(d: Floats, weight: float, scale: float) -> None:
     found = bonus(d, weight, scale)

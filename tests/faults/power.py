@@ -13,7 +13,7 @@ from engram.agents.d3qn import D3QN, D3QNConfig
 from engram.agents.mfec import MFEC, MFECConfig
 from engram.agents.nec import NEC, NECConfig
 from engram.runs import checkpoints
-from engram.runs.folder import Cadence
+from engram.runs.cadence import Cadence
 from engram.runs.run import Run
 from tests.faults.tally import Tally, determined, differing, finish, scratch
 from tests.faults.watch import Operation, Watch

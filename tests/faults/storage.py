@@ -21,7 +21,8 @@ from engram.errors import EngramError, RunFolderError, StorageError, UnusableRun
 from engram.files.arrays import read_arrays, write_arrays
 from engram.files.lock import HOLDER, LOCK
 from engram.runs import checkpoints
-from engram.runs.folder import Cadence, RunFolder
+from engram.runs.cadence import Cadence
+from engram.runs.folder import RunFolder
 from engram.runs.run import Run
 from tests.faults.kills import launch, wait_for_lock
 from tests.faults.power import CADENCE, RUNS, SEGMENT_ROWS, TINY

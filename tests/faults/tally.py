@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engram.runs.folder import Cadence, RunFolder
+from engram.runs.cadence import Cadence
+from engram.runs.folder import RunFolder
 from engram.runs.run import Run
 from engram.training.events import Event, Step
 

@@ -205,6 +205,20 @@ def test_the_longest_come_first(tmp_path: Path) -> None:
     assert [each.run for each in news if isinstance(each, Begun)] == [runs[2], runs[1], runs[0]]
 
 
+def test_when_a_run_ends_its_worker_has_begun_the_next(tmp_path: Path) -> None:
+    runs, running, counted = [tiny(seed=seed) for seed in range(5)], set[str](), list[int]()
+
+    def count(news: News) -> None:
+        if isinstance(news, Begun):
+            running.add(news.run.id)
+        else:
+            running.remove(news.run.id)
+            counted.append(len(running))
+
+    run_all(runs, tmp_path, jobs=2, callback=count)
+    assert counted == [2, 2, 2, 1, 0]
+
+
 def test_workers_have_one_thread_and_this_process_its_own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(THREAD_SETTINGS[0], "3")
     monkeypatch.delenv(THREAD_SETTINGS[1], raising=False)

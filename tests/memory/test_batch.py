@@ -4,13 +4,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from engram import EpisodicMemory
 from engram.errors import InvalidInputError
 from engram.hashing import states_of
 from engram.memory.strategies import Decision, Numbers, Strategy, Write, blend
 from engram.typing import Doubles
+from tests.examples import examples
 from tests.memory.strategies.test_built_in import ACTIONS, NAMES, Operation, assert_same, oracle_tables, streams
 
 CLUSTERING = [name for name in NAMES if name.split(":")[0] in ("kmeans", "dkm", "fading")]
@@ -31,7 +32,7 @@ def make_memory(name: str, capacity: int, dims: int, merging: str = "episode") -
 
 
 @pytest.mark.parametrize("name", CLUSTERING)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(stream=streams())
 def test_episodes_leave_what_the_oracle_has(name: str, stream: tuple[int, int, list[Operation]]) -> None:
     dims, capacity, operations = stream

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram import EpisodicMemory
@@ -12,6 +12,7 @@ from engram.devices import torch
 from engram.errors import InvalidInputError
 from engram.memory.device import DeviceStore
 from engram.memory.strategies import CompiledStrategy, Decision, Numbers, Strategy, Write, blend
+from tests.examples import examples
 from tests.memory.samples import BestEpisodes, Everything, plain_twin
 from tests.memory.strategies.test_built_in import NAMES, Operation, streams
 from tests.memory.test_strategy_types import Answers
@@ -61,7 +62,7 @@ def assert_same(ours: EpisodicMemory, theirs: EpisodicMemory) -> None:
 
 
 @pytest.mark.parametrize("name", [*NAMES, Everything(), BestEpisodes(), Halves()], ids=str)
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(stream=streams(), neighbours=st.integers(1, 12), kernel=st.sampled_from(["inverse", "mean"]))
 def test_a_stream_leaves_the_same(
     name: str | Strategy, stream: tuple[int, int, list[Operation]], neighbours: int, kernel: str

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram import EpisodicMemory
@@ -16,6 +16,7 @@ from engram.devices import torch
 from engram.memory import device
 from engram.memory.device_search import Search, plan_all, plan_each, unpack
 from engram.typing import Floats, Ints, Longs
+from tests.examples import examples
 from tests.memory.test_device import assert_same, both
 
 if not torch.cuda.is_available():
@@ -66,7 +67,7 @@ def assert_exact(search: Search, keys: Floats, sizes: Longs, queries: Floats, ac
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(data=st.data())
 def test_the_search_is_exact_and_ties_go_to_the_lowest_slot(kind: str, data: st.DataObject) -> None:
     tables, dims = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 5))

@@ -1,16 +1,17 @@
 """The hash index against a dict: the lowest slot of every state, whatever is inserted and removed."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.memory import hash_index
+from tests.examples import examples
 
 CAPACITY = 12
 STEPS = st.lists(st.tuples(st.integers(0, CAPACITY - 1), st.integers(0, 5)), max_size=60)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(steps=STEPS, spread=st.integers(1, 2**40))
 def test_the_lowest_slot_of_every_state_is_found(steps: list[tuple[int, int]], spread: int) -> None:
     buckets = np.zeros(hash_index.buckets_for(CAPACITY), np.int32)

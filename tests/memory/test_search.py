@@ -3,13 +3,14 @@
 import faiss
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.neighbors import NearestNeighbors
 
 from engram import EpisodicMemory
 from engram.memory.arguments import KEY_LIMIT, WIDEST
 from engram.typing import Doubles, Floats, Longs
+from tests.examples import examples
 
 DIMS = [1, 2, 3, 4, 5, 7, 8, 31, 32, 33, 64, 127, 128, 512]
 CAPACITIES = [1, 63, 64, 65, 128, 200]  # around the width of a block
@@ -120,7 +121,7 @@ def test_a_large_table_gives_the_neighbours_of_faiss() -> None:
         np.testing.assert_array_equal(slots[b], index.search(queries[b : b + 1], 50)[1][0])
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(data=st.data())
 def test_ties_go_to_the_lowest_slot(data: st.DataObject) -> None:
     """On a small grid every d² is a whole number and exact, and many are equal."""

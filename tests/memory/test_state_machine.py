@@ -5,13 +5,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from engram import EpisodicMemory
 from engram.files.arrays import join, read_arrays, split, write_arrays
 from engram.hashing import states_of
+from tests.examples import examples
 from tests.memory.strategies.test_built_in import ACTIONS, NAMES, assert_same, oracle_tables
 
 DIMS = 2
@@ -77,5 +77,5 @@ class MemoryMachine(RuleBasedStateMachine):
             self.memory.check_valid()
 
 
-MemoryMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+MemoryMachine.TestCase.settings = examples(60, stateful_step_count=25)
 TestMemory = MemoryMachine.TestCase

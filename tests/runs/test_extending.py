@@ -14,8 +14,9 @@ from engram.errors import InvalidInputError, StorageError
 from engram.lab.grid import Grid, Study
 from engram.lab.study_folder import StudyFolder
 from engram.runs import extending
+from engram.runs.cadence import Cadence
 from engram.runs.extending import extend
-from engram.runs.folder import Cadence, RunFolder
+from engram.runs.folder import RunFolder
 from engram.runs.run import Run
 
 DETERMINED = ("config.json", "progress.jsonl", "model.safetensors", "result.json")

@@ -10,8 +10,9 @@ import pytest
 from engram.agents.mfec import MFEC, MFECConfig
 from engram.errors import EngramError
 from engram.lab.study_folder import StudyFolder
-from engram.runs.folder import PRODUCTS, RunFolder
+from engram.runs.folder import RunFolder
 from engram.runs.run import Run
+from engram.runs.run_files import PRODUCTS
 from tests.faults.power import CADENCE
 from tests.faults.storage import flip
 from tests.faults.tally import determined, finish

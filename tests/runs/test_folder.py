@@ -13,8 +13,10 @@ from engram.cli import main
 from engram.errors import InvalidInputError, RunFolderError, StorageError, UnusableRunError
 from engram.files.arrays import read_arrays, write_arrays
 from engram.files.lock import LOCK
+from engram.runs.cadence import Cadence
 from engram.runs.checkpoints import Checkpoints
-from engram.runs.folder import PRODUCTS, Cadence, RunFolder
+from engram.runs.folder import RunFolder
+from engram.runs.run_files import PRODUCTS
 from engram.runs.versions import changed_versions, versions_of
 from tests.faults.power import CADENCE, TINY
 from tests.faults.storage import OTHER, flip, interrupted

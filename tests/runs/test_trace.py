@@ -14,8 +14,9 @@ from engram.errors import InvalidInputError, ModelFileError, RunFolderError
 from engram.files.arrays import read_arrays, write_arrays
 from engram.hashing import state_of
 from engram.runs import trace as tracing
+from engram.runs.cadence import Cadence
 from engram.runs.checkpoints import Checkpoint
-from engram.runs.folder import Cadence, RunFolder
+from engram.runs.folder import RunFolder
 from engram.runs.run import Run
 from engram.runs.snapshots import read_snapshot
 from engram.runs.trace import begin_trace, name_of, snapshot_paths
@@ -184,15 +185,15 @@ def test_a_trace_is_not_forgotten_by_a_process_that_is_killed_before_its_first_s
     def killed(*_: Any) -> None:
         raise StopError
 
-    for place in ("claim", "_tidy_up"):  # just before config.json is written, and just after
+    for place in ("RunFolder.claim", "tidy_up"):  # just before config.json is written, and just after
         with monkeypatch.context() as patched:
-            patched.setattr(RunFolder, place, killed)
+            patched.setattr(f"engram.runs.folder.{place}", killed)
             with pytest.raises(StopError):
                 record(run, tmp_path / place, trace=True)
-    record(run, tmp_path / "_tidy_up")  # as `engram train --resume` does
-    assert content(tmp_path / "_tidy_up") == content(tmp_path / "whole")
-    record(run, tmp_path / "claim")  # of which no run was known yet: it is begun anew, without a trace
-    assert list(content(tmp_path / "claim")) == ["model.safetensors"]
+    record(run, tmp_path / "tidy_up")  # as `engram train --resume` does
+    assert content(tmp_path / "tidy_up") == content(tmp_path / "whole")
+    record(run, tmp_path / "RunFolder.claim")  # of which no run was known yet: it is begun anew, without a trace
+    assert list(content(tmp_path / "RunFolder.claim")) == ["model.safetensors"]
 
 
 ODD: dict[str, Any] = {

@@ -11,9 +11,11 @@ from engram import checks
 from engram.bench.contest import Row
 from engram.errors import InvalidInputError
 from engram.files.disk import read_file, write_atomically
+from engram.files.targets import check_replaceable
 from engram.version import __version__
 
 NOISE = 0.93  # of the ratio before: below, something may have become slower
+MADE = "Made by `engram bench`"  # in every page
 
 
 def processor() -> str:
@@ -46,7 +48,7 @@ def write_outcome(path: Path, rows: Iterable[Row], *, seed: int, rounds: int) ->
 def page_of(rows: list[Row]) -> str:
     """All rows as tables in Markdown."""
     machine = describe_machine()
-    lines = ["# Speed", "", f"Made by `engram bench`, one core of {machine['processor']}, {machine['platform']}.", ""]
+    lines = ["# Speed", "", f"{MADE}, one core of {machine['processor']}, {machine['platform']}.", ""]
     lines += [
         "The ratio is the peer's time divided by Engram's, the median over rounds in which all were measured, with",
         "",
@@ -80,11 +82,22 @@ def read_outcome(path: Path) -> list[Row]:
 
 
 def check_outcome_path(path: Path) -> None:
-    """Raise InvalidInputError unless a file can be written there, and a page of it beside."""
+    """Raise an error unless a file can be written there, and a page of it beside, and nothing else is lost by it."""
     if path.suffix == ".md":
         raise InvalidInputError(f"{path} is where the page goes; give the name of the JSON file, such as bench.json")
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise InvalidInputError(f"{path} cannot be written: it must be a file's name in a folder that is there")
+    check_replaceable(path, lambda: _is_outcome(path), "no file that `engram bench --out` wrote")
+    page = path.with_suffix(".md")
+    check_replaceable(page, lambda: MADE.encode() in read_file(page), "no page of `engram bench`, which goes there")
+
+
+def _is_outcome(path: Path) -> bool:
+    """Whether `write_outcome` wrote a file."""
+    try:
+        return bool(read_outcome(path))
+    except InvalidInputError:
+        return False
 
 
 def changes(before: list[Row], now: list[Row]) -> Iterator[tuple[Row, float, bool]]:

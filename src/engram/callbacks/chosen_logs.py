@@ -9,7 +9,7 @@ from engram.callbacks.csv_log import CsvLog
 from engram.callbacks.tensorboard_log import TensorBoardLog
 from engram.callbacks.wandb_log import WandbLog
 from engram.files.disk import whole_path
-from engram.runs.folder import LOGS
+from engram.runs.run_files import LOGS
 from engram.training.callback import Callback
 
 LogName = Literal["csv", "tensorboard", "wandb"]

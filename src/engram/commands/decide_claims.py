@@ -10,7 +10,7 @@ from tyro.conf import Positional
 
 from engram.commands.options import parse
 from engram.commands.screen import Console, Text
-from engram.lab.reports import read_evidence, write_claims
+from engram.lab.reports import check_claims_path, read_evidence, write_claims
 from engram.lab.study_folder import StudyFolder
 from engram.lab.verdicts import BEYOND, FAILS, FEW, HOLDS, OPEN, Claim, Verdict
 from engram.paper.claims import CLAIMS
@@ -32,6 +32,8 @@ class Claims:
 def claims(words: Sequence[str], console: Console) -> None:
     """Carry out `engram claims`."""
     options = parse(Claims, prog="engram claims", words=words)
+    if options.out is not None:
+        check_claims_path(CLAIMS, options.out)
     evidence = read_evidence(options.studies, STUDIES)
     names = [StudyFolder(folder).name for folder in options.studies]
     if not any(name in STUDIES and STUDIES[name].claims for name in names):

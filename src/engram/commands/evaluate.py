@@ -1,6 +1,7 @@
 """`engram eval`: play with a trained agent."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -64,7 +65,8 @@ def evaluate(words: Sequence[str], console: Console) -> None:
     result = RunFolder(options.run).result if options.run.is_dir() else None
     if target is not None:
         video = import_module("engram.pictures.video")  # needs an extra
-        video.check_name(target)
+        about = f"{os.path.relpath(options.run, target.parent)} at play"
+        video.check_film(target, about)
     agent = load_agent(options, "engram eval")
     env = options.given().get("env") or str(agent.describe()["env"])
     limit = default_max_steps(env) if options.max_steps is None else options.max_steps
@@ -75,7 +77,8 @@ def evaluate(words: Sequence[str], console: Console) -> None:
     count = None
     if target is not None:
         pictures = video.film(agent, env, seed=seed, explain=options.explain, max_steps=limit)
-        count = video.write_video(target, pictures, fps=10 if options.explain else 30)  # slow enough to be read
+        fps = 10 if options.explain else 30  # slow enough to be read
+        count = video.write_video(target, pictures, fps=fps, about=about)
     cut = 0 if limit is None else lengths.count(limit)
     if options.json:
         told = {"run": str(options.run), "env": env, "seed": seed, "episodes": options.episodes, "max_steps": limit}

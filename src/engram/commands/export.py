@@ -13,9 +13,10 @@ from engram.agents.common.load import load
 from engram.commands.options import parse
 from engram.commands.part_options import GivenAgain, whole_command
 from engram.commands.screen import Console
-from engram.errors import InvalidInputError, StorageError
+from engram.errors import InvalidInputError
 from engram.files.archives import check_archive_name, read_archive, write_archive
-from engram.files.disk import is_file, whole_path
+from engram.files.disk import whole_path
+from engram.files.targets import check_is_new
 from engram.memory import EpisodicMemory
 from engram.runs.folder import RunFolder
 
@@ -68,14 +69,6 @@ def import_memory(words: Sequence[str], console: Console) -> None:
     again = [word for name, spec in {**foreign, **options.given()}.items() for word in (f"--{name}", spec)]
     command = shlex.join(["engram", "eval", str(options.out), *again])
     console.print(f"the agent with that memory is {options.out}; try: {command}")
-
-
-def check_is_new(path: Path) -> None:
-    """Raise StorageError if there is a file already, which may be all that is left of an agent."""
-    if is_file(path):
-        raise StorageError(
-            f"{path} is there already, and is not overwritten; choose another name, or move it elsewhere"
-        )
 
 
 def load_agent(options: GivenAgain, prog: str) -> Agent:

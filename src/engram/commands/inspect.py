@@ -42,7 +42,7 @@ def inspect(words: Sequence[str], console: Console) -> None:
     out = whole_path(options.out or _beside(options.run))
     film = None if options.film is None else whole_path(options.film)
     if film is not None:
-        import_module("engram.pictures.video").check_name(film)
+        import_module("engram.pictures.video").check_film(film, _about(options.run, film.parent))
     pictures: Any = import_module("engram.pictures.gallery")  # needs an extra
     if options.out is not None:
         import_module("engram.lab.pages.report_folder").check_page_folder(out, _about(options.run, out))
@@ -58,7 +58,8 @@ def inspect(words: Sequence[str], console: Console) -> None:
     path = _write_page(agent, options, out, traced, change)
     console.print(f"the memory of {options.run} is shown in {path}")
     if film is not None and change is not None:
-        count = import_module("engram.pictures.video").write_video(film, change.frames(), fps=8)
+        about = _about(options.run, film.parent)
+        count = import_module("engram.pictures.video").write_video(film, change.frames(), fps=8, about=about)
         console.print(f"how it changed, {count} pictures, is {options.film}")
 
 
@@ -68,7 +69,7 @@ def _beside(run: Path) -> Path:
 
 
 def _about(run: Path, out: Path) -> str:
-    """By what the page of a run's memory is known in its folder."""
+    """By what the page of a run's memory, or a film of it, is known in its folder."""
     return f"the memory of {os.path.relpath(run, out)}"
 
 

@@ -1,16 +1,17 @@
 """`engram train`: train an agent into a folder, or go on with it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from engram import checks
 from engram.agents import BUILT_IN
 from engram.callbacks.chosen_logs import make_logs
 from engram.commands.failures import told_errors
 from engram.commands.help_page import HELP
-from engram.commands.options import Groups, parse
+from engram.commands.options import Groups, as_typed, parse
 from engram.commands.part_options import GivenAgain, whole_command
 from engram.commands.screen import Console, Text, new_console
 from engram.commands.train_help import train_page
@@ -20,8 +21,9 @@ from engram.lab.study_folder import StudyFolder
 from engram.runs.advice import advice
 from engram.runs.extending import extend
 from engram.runs.finished import shown_score
-from engram.runs.folder import LOGS, RunFolder
+from engram.runs.folder import RunFolder
 from engram.runs.run import Run
+from engram.runs.run_files import LOGS
 from engram.training.compilation import CompileNotice
 from engram.training.progress import ProgressBar
 
@@ -32,6 +34,7 @@ RESUME_GROUPS: Groups = {
         *("env", "env_kwargs", "wrapper", "agent", "strategy", "encoder", "network", "exploration"),
     ),
 }
+KEPT = ("trace", "start_over")  # options of a run that it goes on with by itself, or that are done with
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,14 +112,21 @@ def carry_out(run: Run, folder: RunFolder, options: Watching, console: Console) 
             console.print(f"episodes of evaluations are cut off after {run.evaluation_max_steps:,} steps")
         logs = make_logs(options.log, folder.path, run.id)
         record = partial(
-            folder.record, run, agent, cadence=options.cadence(), start_over=options.start_over, trace=options.trace
+            folder.record,
+            run,
+            agent,
+            cadence=options.cadence(),
+            start_over=options.start_over,
+            trace=options.trace,
+            tell=console.print,
+            go_on=command_to_go_on(run, folder, options),
         )
         if options.progress and not finished:
             with ProgressBar(agent, run.steps) as bar:
-                result = record([bar, *logs], tell=console.print)
+                result = record([bar, *logs])
         else:
             with CompileNotice(new_console(stderr=True).print, memory=getattr(agent, "memory", None)):
-                result = record(logs, tell=console.print)
+                result = record(logs)
     assert result is not None  # none of these callbacks ends a run
     if finished and "wandb" in options.log:
         console.print(
@@ -138,3 +148,10 @@ def carry_out(run: Run, folder: RunFolder, options: Watching, console: Console) 
             console.print(line)
     command = folder.command("engram eval", run.foreign())
     console.print(f"everything about it is in {folder.path}; try: {command}")
+
+
+def command_to_go_on(run: Run, folder: RunFolder, options: Watching) -> str:
+    """The command that goes on with an interrupted run, with the options that its folder does not keep."""
+    unknown = [field.name for field in fields(Watching) if field.name not in KEPT]
+    again: dict[str, Any] = {**run.foreign(), **{name: getattr(options, name) for name in unknown}}
+    return as_typed("engram train --resume", Resume(run=folder.given, **again))

@@ -14,7 +14,7 @@ from engram.callbacks.chosen_logs import LogName
 from engram.commands.env_options import EnvOptions
 from engram.commands.options import Groups, parse
 from engram.commands.part_options import PART_OPTIONS
-from engram.runs.folder import Cadence
+from engram.runs.cadence import Cadence
 from engram.runs.run import Run
 from engram.training.evaluation import default_max_steps
 

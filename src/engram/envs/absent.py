@@ -7,12 +7,12 @@ import gymnasium
 import numpy as np
 
 from engram import checks
-from engram.envs.exact_state import from_form
 from engram.envs.forms import Form, form_from
 from engram.envs.given import NUMBERS
 from engram.envs.make import EnvSource
 from engram.envs.wrapper_state import GameStates
 from engram.errors import InvalidInputError
+from engram.files.exact_state import from_form
 from engram.typing import Array
 
 MOST_ACTIONS = 2**31

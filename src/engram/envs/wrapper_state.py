@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 from gymnasium.wrappers import NormalizeObservation, NormalizeReward
 
-from engram.envs.exact_state import are_same, as_form, from_form
 from engram.envs.wrapping import wrappers_of
 from engram.errors import InvalidInputError
+from engram.files.exact_state import are_same, form_of_state, from_form
 
 Event = TypeVar("Event")
 States = dict[str, Any]  # by the wrapper's name
@@ -59,11 +59,7 @@ def has_own_state(wrapper: Any) -> bool:
 def state_of(wrapper: Any) -> dict[str, Any]:
     """A copy of what a wrapper remembers, as a file can hold it; InvalidInputError where a file cannot."""
     if has_own_state(wrapper):
-        told, who = wrapper.state_dict(), f"state_dict() of {type(wrapper).__name__}"
-        if not isinstance(told, dict):
-            raise InvalidInputError(f"{who} must return a dict, got {told!r:.100}")
-        form: dict[str, Any] = as_form(dict(told), who)
-        return form
+        return form_of_state(wrapper, wrapper.state_dict())
     rewards = isinstance(wrapper, NormalizeReward)
     running = wrapper.return_rms if rewards else wrapper.obs_rms
     state = {"mean": _copy(running.mean), "var": _copy(running.var), "count": float(running.count)}

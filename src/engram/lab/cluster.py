@@ -30,8 +30,9 @@ from engram.files.disk import is_folder, list_files, read_file
 from engram.files.lock import FolderLock, is_in_use
 from engram.lab.outcome import Begun, News, Outcome, carry_out
 from engram.lab.workers import PATIENCE_SECONDS, THREAD_SETTINGS, WorkerDiedError
-from engram.runs.folder import PRODUCTS, RunFolder, as_json
+from engram.runs.folder import RunFolder
 from engram.runs.run import Run
+from engram.runs.run_files import PRODUCTS, as_json
 
 try:
     ray: Any = import_module("ray")  # only half of it has types

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, Self
 
-from engram.files.disk import write_atomically
+from engram.files.disk import read_file, write_atomically
+from engram.files.targets import check_replaceable
 from engram.lab.evidence import Evidence
 from engram.lab.grid import Study, load
 from engram.lab.pages.claims_table import Scoreboard
@@ -41,6 +42,12 @@ def find_report(folder: Path, out: Path, studies: Mapping[str, Study]) -> Report
 def read_evidence(folders: Sequence[Path], studies: Mapping[str, Study]) -> Evidence:
     """The results in these folders together."""
     return sum((find_report(folder, folder, studies).evidence for folder in folders), Evidence())
+
+
+def check_claims_path(claims: ClaimList, path: Path) -> None:
+    """Raise StorageError if verdicts that are written there would replace anything but earlier ones on these claims."""
+    heading = f"# {claims.title}\n".encode()
+    check_replaceable(path, lambda: read_file(path).startswith(heading), "no list of these claims")
 
 
 def write_claims(claims: ClaimList, evidence: Evidence, path: Path) -> None:

@@ -72,18 +72,18 @@ class Workers:
 
     def __call__(self, runs: Sequence[Run], out: Path) -> Iterator[News]:
         """Carry out the runs; see `Executor`. The workers end when the generator is closed."""
-        waiting, crew = deque(runs), list[Worker]()
+        waiting, crew, ended = deque(runs), list[Worker](), None
         try:
-            while waiting or any(worker.run is not None for worker in crew):
+            while waiting or ended or any(worker.run is not None for worker in crew):
                 crew = [worker for worker in crew if worker.run is not None or worker.alive]
                 while len(crew) < min(self.jobs, len(waiting) + sum(worker.run is not None for worker in crew)):
                     crew.append(Worker(out))
                 for worker in crew:
                     if worker.run is None and waiting:
                         yield from _hand_over(worker, waiting.popleft())
-                busy = {worker.pipe: worker for worker in crew if worker.run is not None}
-                for pipe in connection.wait(list(busy)):
-                    yield busy[pipe].outcome()  # type: ignore[index]
+                if ended is not None:
+                    yield ended  # now that its worker has another run: whoever counts finds all workers at work
+                ended = _next_outcome([worker for worker in crew if worker.run is not None])
         finally:
             _dismiss(crew)
 
@@ -96,6 +96,12 @@ def _hand_over(worker: Worker, run: Run) -> Iterator[News]:
     except Exception as error:  # it cannot be pickled, or the worker is gone
         worker.run = None
         yield Outcome.failed(run, error)
+
+
+def _next_outcome(busy: Sequence[Worker]) -> Outcome | None:
+    """How the run ended that ends first; None if there is none."""
+    pipes = [worker.pipe for worker in busy]
+    return busy[pipes.index(connection.wait(pipes)[0])].outcome() if busy else None  # type: ignore[arg-type]
 
 
 def _dismiss(crew: Sequence[Worker]) -> None:

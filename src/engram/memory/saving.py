@@ -4,13 +4,13 @@ How keys lie in memory, the hash index and the heap are not saved: they follow f
 """
 
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from typing import Any
 
 import numpy as np
 
 from engram import checks
 from engram.errors import InvalidInputError
+from engram.files.exact_state import form_of_state, from_form
 from engram.files.pieces import Pieces
 from engram.memory.arguments import check_keys
 from engram.memory.store import Store
@@ -44,7 +44,7 @@ def save_in_pieces(store: Store) -> dict[str, Any]:
         "size": tables.size.copy(),
         "writes": tables.writes.copy(),
         "clock": tables.clock.copy(),
-        "strategy": deepcopy(strategy.state_dict()),  # which may hand out what it goes on changing
+        "strategy": form_of_state(strategy, strategy.state_dict()),
     }
 
 
@@ -83,7 +83,7 @@ def load_store(store: Store, state: Mapping[str, Any]) -> None:
     check_tables(fresh, store.strategy)
     checks.at_least("clock", int(fresh.clock[0]), 0, checks.MOST_STEPS)  # which leaves room to go on
     try:
-        store.strategy.load_state_dict(deepcopy(state["strategy"]))
+        store.strategy.load_state_dict(from_form(dict(state["strategy"])))
     except ODD as error:
         raise InvalidInputError(f"{store.strategy.name} cannot go on from the state of its own ({error!r})") from error
     store.take(fresh)

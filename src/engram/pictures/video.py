@@ -1,6 +1,7 @@
 """Videos of an agent playing: the environment's pictures and, if asked, the Q-values behind each action."""
 
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ from engram.envs.faults import close
 from engram.envs.make import Env, make_by_id
 from engram.envs.wrapper_state import frozen
 from engram.errors import InvalidInputError, MissingExtraError
-from engram.files.disk import replacing
+from engram.files.disk import read_file, replacing
+from engram.files.targets import check_replaceable
 from engram.pictures.explain import Explanation
 from engram.randomness import reset_seed
 from engram.training.environment import CheckedEnv, render
@@ -55,11 +57,23 @@ def _pictures(agent: Agent, env: Env, seed: int, explain: bool, max_steps: int |
             break
 
 
-def write_video(path: Path, pictures: Iterator[Array], *, fps: int = 30) -> int:
-    """Write pictures as a .gif or .mp4; return their number."""
+def write_video(path: Path, pictures: Iterator[Array], *, fps: int = 30, about: str = "") -> int:
+    """Write pictures as a .gif or .mp4; return their number. By what the film is `about` it is known again."""
     check_name(path)
+    write = _write_gif if path.suffix == ".gif" else _write_mp4
     with replacing(path) as beside:
-        return _write_gif(beside, pictures, fps) if path.suffix == ".gif" else _write_mp4(beside, pictures, fps)
+        return write(beside, pictures, fps, mark_of(about))
+
+
+def check_film(path: Path, about: str) -> None:
+    """Raise an error unless a film can be called so, and replaces nothing but an earlier one about the same."""
+    check_name(path)
+    check_replaceable(path, lambda: mark_of(about).encode() in read_file(path), "no film of the same")
+
+
+def mark_of(about: str) -> str:
+    """A comment that a film carries; it does not tell those who are shown the film where files lie."""
+    return f"engram film {sha256(about.encode()).hexdigest()[:16]}"
 
 
 def check_name(path: Path) -> None:
@@ -68,17 +82,18 @@ def check_name(path: Path) -> None:
         raise InvalidInputError(f"a video must be a .gif or an .mp4, got {path.name!r}")
 
 
-def _write_gif(path: Path, pictures: Iterator[Array], fps: int) -> int:
+def _write_gif(path: Path, pictures: Iterator[Array], fps: int, mark: str) -> int:
     """One palette for all frames and no dithering, so that only what changes takes room."""
     images = [Image.fromarray(picture) for picture in pictures]
     samples = [np.asarray(images[number]) for number in np.linspace(0, len(images) - 1, PALETTE_FRAMES).astype(int)]
     palette = Image.fromarray(np.concatenate(samples)).quantize(256, Image.Quantize.MAXCOVERAGE)
     first, *others = (image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images)
-    first.save(path, save_all=True, append_images=others, duration=max(20, round(1000 / fps)), loop=0)
+    duration = max(20, round(1000 / fps))
+    first.save(path, save_all=True, append_images=others, duration=duration, loop=0, comment=mark.encode())
     return len(images)
 
 
-def _write_mp4(path: Path, pictures: Iterator[Array], fps: int) -> int:
+def _write_mp4(path: Path, pictures: Iterator[Array], fps: int, mark: str) -> int:
     try:
         from imageio_ffmpeg import write_frames  # noqa: PLC0415 (an extra)
     except ModuleNotFoundError as error:
@@ -91,7 +106,12 @@ def _write_mp4(path: Path, pictures: Iterator[Array], fps: int) -> int:
             even = np.ascontiguousarray(picture[: len(picture) // 2 * 2, : picture.shape[1] // 2 * 2])  # as codecs want
             if writer is None:
                 writer = write_frames(
-                    str(path), even.shape[1::-1], fps=fps, macro_block_size=2, ffmpeg_log_level="error"
+                    str(path),
+                    even.shape[1::-1],
+                    fps=fps,
+                    macro_block_size=2,
+                    ffmpeg_log_level="error",
+                    output_params=["-metadata", f"comment={mark}"],
                 )
                 writer.send(None)
             writer.send(even)

@@ -7,9 +7,10 @@ from engram.agents.common.model_file import read_model
 from engram.errors import EngramError, InvalidInputError, UnusableRunError
 from engram.files.disk import is_file, move_aside, read_file, write_atomically
 from engram.files.lock import FolderLock
-from engram.runs.folder import RunFolder, as_json
+from engram.runs.folder import RunFolder
 from engram.runs.log import end_of
 from engram.runs.run import Run
+from engram.runs.run_files import as_json
 from engram.runs.traced import read_trace
 
 

@@ -5,30 +5,19 @@ that two runs of one config are equal byte for byte. `result.json` is written la
 Times, versions and the machine go to `meta.json`.
 """
 
-import json
 import platform
-import re
 import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from engram.agents import Agent
-from engram.errors import (
-    EngramError,
-    RunFolderError,
-    StorageError,
-    UnusableRunError,
-)
+from engram.errors import EngramError, RunFolderError, StorageError, UnusableRunError
 from engram.files.disk import (
-    ASIDE,
     inside,
     is_file,
     keep_aside,
-    list_files,
     move_aside,
     read_file,
     read_json,
@@ -37,26 +26,22 @@ from engram.files.disk import (
     whole_path,
     write_atomically,
 )
-from engram.files.file_names import TRACEBACK, check_file_name
+from engram.files.file_names import check_file_name
 from engram.files.lock import FolderLock
+from engram.runs.cadence import Cadence
 from engram.runs.checkpoints import Checkpoints
+from engram.runs.course import Course
 from engram.runs.finished import check_agreement, is_result, result_of
 from engram.runs.log import ProgressLog, events_of, read_log
 from engram.runs.restoring import REMEDY, restore
 from engram.runs.run import Run, run_from_json
+from engram.runs.run_files import CONFIG, PRODUCTS, as_json, files_of_run, holds_others, tidy_up
 from engram.runs.safe_points import SafePoints
 from engram.runs.trace import FIRST, begin_trace, prepare_trace
 from engram.runs.versions import machine, versions_of
-from engram.training.events import Event, Step
+from engram.training.events import Event
 from engram.training.listening import CallbackLike, Listeners
 
-PRODUCTS = ("config.json", "progress.jsonl", "meta.json", "model.safetensors", "result.json")  # in order of writing
-NAME = (
-    r"(config\.json|progress\.jsonl|meta\.json|model\.safetensors|result\.json|trace\.safetensors|"
-    r"(checkpoint|segment|trace)-.*\.safetensors)"
-)
-RUN_FILES = re.compile(NAME)
-LEFT_OVER = re.compile(rf"\.({NAME}|lock\.json)\.\d+\.part")  # of a process that was killed while it wrote a file
 CONFIG_REMEDY = (
     "put it back as it was, or begin the run again: the command that it was made with and --start-over (in Python "
     "start_over=True), which moves its files aside"
@@ -65,48 +50,17 @@ FINISHED_REMEDY = (
     "put back the file that does not fit; or move result.json elsewhere, to go on from {where}; or begin "
     "the run again with --start-over (in Python start_over=True), which moves its files aside"
 )
-LOGS = "logs"  # a folder for what is written for other programs; it can be made again from the run's own log
-REPORT = "report"  # a folder for the run's page
-OWN_FILES = re.compile(rf"{NAME}|{LOGS}|{REPORT}|{TRACEBACK}|lock|lock\.json|{ASIDE}\d+|\..*\.part")
-
-
-@dataclass(frozen=True)
-class Cadence:
-    """How often a checkpoint is written: after so many seconds or, if given, after every so many steps."""
-
-    seconds: float = 60.0
-    steps: int | None = None
-
-    @classmethod
-    def of(cls, agent: Agent) -> Self:
-        """Every 60 seconds; every 300 for an agent with a replay of images, which takes longer to write."""
-        frames = agent.has_replay and len(agent.spaces.observation_shape) == 3
-        return cls(300.0 if frames else 60.0)
-
-    def clock(self, step: int) -> Callable[[int], bool]:
-        """A function that says whether a checkpoint is due at a step, by a clock that is never set."""
-        last_time, last_step = time.monotonic(), step
-
-        def due(step: int) -> bool:
-            nonlocal last_time, last_step
-            now = time.monotonic()
-            is_due = step - last_step >= self.steps if self.steps is not None else now - last_time >= self.seconds
-            if is_due:
-                last_time, last_step = now, step
-            return is_due
-
-        return due
 
 
 class RunFolder:
     """The files of one run."""
 
     def __init__(self, path: Path) -> None:
-        self._given, self.path = path, whole_path(path)  # an environment may change to another folder
+        self.given, self.path = path, whole_path(path)  # an environment may change to another folder
         path = self.path
         self.model_file = path / "model.safetensors"
         self.progress_file = path / "progress.jsonl"
-        self._config = path / "config.json"
+        self._config = path / CONFIG
         self._result = path / "result.json"
         self._meta = path / "meta.json"
 
@@ -161,7 +115,7 @@ class RunFolder:
     def command(self, words: str, foreign: Mapping[str, str]) -> str:
         """A whole command about this folder, with the options that name what is not Engram's own."""
         options = "".join(f" --{name} {shlex.quote(spec)}" for name, spec in foreign.items())
-        return f"{words} {shlex.quote(str(self._given))}{options}"
+        return f"{words} {shlex.quote(str(self.given))}{options}"
 
     def entries(self) -> Iterator[dict[str, Any]]:
         """The episodes and evaluations logged so far, in order of time."""
@@ -201,22 +155,13 @@ class RunFolder:
                     f"{self.path} already holds another run ({theirs.get('id', 'unknown')!s:.100}; this one is "
                     f"{run.id}); choose another folder with --out"
                 )
-            names = [path.name for path in self.path.iterdir()] if self.path.is_dir() else []
-        if any(not OWN_FILES.fullmatch(name) for name in names):
+        if holds_others(self.path):
             raise RunFolderError(f"{self.path} holds files that are not a run; choose another folder with --out")
-        if any(path.name != FIRST for path in self._files()) and not start_over:
+        if any(path.name != FIRST for path in files_of_run(self.path)) and not start_over:
             raise UnusableRunError(
                 f"cannot find {self._config}, though the run's other files are there; {CONFIG_REMEDY}"
             )
         return False
-
-    def _files(self) -> list[Path]:
-        """Everything of the run, its config last; or what lies in the place of it."""
-        with storage_errors("read", self.path):
-            if not self.path.is_dir():
-                return []
-        found = [path for path in list_files(self.path, "*") if RUN_FILES.fullmatch(path.name)]
-        return sorted(found, key=lambda path: path == self._config)
 
     def checkpoints(self, run: Run) -> Checkpoints:
         """The checkpoints of this run in the folder."""
@@ -229,7 +174,7 @@ class RunFolder:
             self._set_all_aside(tell)
 
     def _set_all_aside(self, tell: Callable[[str], object]) -> None:
-        if files := self._files():
+        if files := files_of_run(self.path):
             tell(f"what {self.path} held of the run is now in {move_aside(self.path, files)}")
 
     def record(
@@ -242,6 +187,7 @@ class RunFolder:
         start_over: bool = False,
         trace: bool = False,
         tell: Callable[[str], object] = print,
+        go_on: str | None = None,
     ) -> dict[str, Any] | None:
         """Run to the end, from the latest checkpoint if there is one; return the result.
 
@@ -250,15 +196,16 @@ class RunFolder:
         signal to stop ends it with a checkpoint; see `SafePoints`. Files that cannot be used end it with an
         `UnusableRunError`; with `start_over` everything is moved aside instead, and the run begins with its first step.
         With `trace` the run keeps where its memory's entries come from; a run that was begun with it goes on with it.
+        `go_on` is the command that is told when a signal ends the run.
         """
         started, clock = time.time(), time.monotonic()
         self._is_of(run, start_over=start_over)  # or nothing is written to it, not even a lock
-        command = self.command("engram train --resume", run.foreign())
-        with FolderLock(self.path) as lock, SafePoints(agent, command) as safe:
+        go_on = go_on or self.command("engram train --resume", run.foreign())
+        with FolderLock(self.path) as lock, SafePoints(agent, go_on) as safe:
             if start_over:
                 self._set_all_aside(tell)
             self._begin(run, agent, traced=trace)
-            self._tidy_up()
+            tidy_up(self.path)
             checkpoints = self.checkpoints(run)
             log = ProgressLog(self.progress_file, lock.check)
             if (result := self.finished(run)) is not None:
@@ -266,33 +213,15 @@ class RunFolder:
                 Listeners(agent, callback, 0).catch_up(self.history)
                 return result
             found = restore(agent, checkpoints, log, (self.model_file, self._meta), tell)
-            position = None if found is None else found.log
             tracing = begin_trace(self.path, agent, run.steps, found, wanted=trace)
             due = (cadence or Cadence.of(agent)).clock(agent.steps)
             with log:
-                log.open(position)
+                log.open(None if found is None else found.log)
                 listeners = Listeners(agent, callback, run.steps - agent.steps)
                 listeners.catch_up(self.history)
-
-                def save() -> None:
-                    traced = {} if tracing is None else {"trace": tracing.state_dict()}
-                    checkpoints.save(agent.steps, agent.state_in_pieces() | traced, log.position())
-
-                events = run.events(agent, evaluated=log.evaluated, evaluating=safe.evaluating)
-                with safe.recording(save, None if position is None else agent.steps), listeners, closing(events):
-                    for event in events:
-                        log(event)
-                        if tracing is not None:
-                            tracing(event)
-                        safe.between_steps = isinstance(event, Step)
-                        listeners(event)
-                        ends = safe.asked or listeners.stopped
-                        if isinstance(event, Step) and (ends or due(event.step)):
-                            safe.save()
-                            if ends and event.step < run.steps:
-                                safe.leave()
-                                return None
-                        safe.between_steps = False
+                course = Course(run, agent, checkpoints, log, tracing, listeners, safe, due)
+                if not course.take_steps(None if found is None else agent.steps):
+                    return None
                 log.position()
             with safe.finishing():
                 result = result_of(agent, log.scores)
@@ -348,7 +277,7 @@ class RunFolder:
         self._is_of(run)
         with FolderLock(self.path):
             self.claim(run)
-            self._tidy_up()
+            tidy_up(self.path)
             if self.finished(run) is None:
                 log = self.progress_file
                 if is_file(log) and not files[log.name].startswith(read_file(log)):
@@ -359,17 +288,6 @@ class RunFolder:
             result = self.finished(run)
             self.checkpoints(run).clear()  # of the same run, when it was to take place here
         return result
-
-    def _tidy_up(self) -> None:
-        """Delete what a killed process was writing; refuse anything else than files in the places of the run's."""
-        for path in list_files(self.path, ".*.part"):
-            if LEFT_OVER.fullmatch(path.name) and is_file(path):
-                remove(path)
-        for path in self._files():
-            try:
-                is_file(path)
-            except StorageError as error:
-                raise UnusableRunError(f"{error}; {REMEDY}") from error
 
 
 def _describes(theirs: Mapping[str, Any], run: Run) -> bool:
@@ -390,8 +308,3 @@ def _metadata(started: float, seconds: float) -> dict[str, Any]:
         "host": platform.node(),
         **machine(),
     }
-
-
-def as_json(data: dict[str, Any]) -> str:
-    """Data as indented JSON, with a newline at the end."""
-    return json.dumps(data, indent=2) + "\n"

@@ -6,12 +6,13 @@ from math import ceil, log, log1p
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram import EpisodicMemory
 from engram.memory.strategies import DynamicKMeans, FadingKMeans, Strategy, get_strategy
 from engram.typing import Floats
+from tests.examples import examples
 from tests.memory.oracle import Table
 
 NAMES = ["lru", "rew", "sur", "kmeans", "dkm", "dkm:decay=0.3", "dkm:decay=0", "dkm:decay=2.5"]
@@ -66,7 +67,7 @@ def assert_same(memory: EpisodicMemory, tables: list[Table]) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("step", [None, 0.25])
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(stream=streams(), neighbours=st.integers(1, 12), kernel=st.sampled_from(["inverse", "mean"]))
 def test_a_stream_leaves_what_the_oracle_has(
     name: str,

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram import EpisodicMemory
@@ -31,6 +31,7 @@ from engram.memory.strategies import (
 )
 from engram.memory.tables import MOST_ENTRIES
 from engram.memory.validity import MOST_TICKS
+from tests.examples import examples
 from tests.memory.oracle import ProtocolTable
 from tests.memory.samples import BestEpisodes, Everything, plain_twin
 from tests.memory.strategies.test_built_in import ACTIONS, Operation, streams
@@ -61,7 +62,7 @@ def assert_kept(memory: EpisodicMemory, tables: list[ProtocolTable]) -> None:
 
 @pytest.mark.parametrize("strategy", COMPILED, ids=repr)
 @pytest.mark.parametrize("step", [None, 0.25])
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(stream=streams(), neighbours=st.integers(1, 5), seed=st.integers(0, 99))
 def test_a_strategy_does_the_same_compiled_in_plain_python_and_by_the_oracle(
     strategy: CompiledStrategy, step: float | None, stream: tuple[int, int, list[Operation]], neighbours: int, seed: int
@@ -95,7 +96,7 @@ def test_a_strategy_does_the_same_compiled_in_plain_python_and_by_the_oracle(
 
 
 @pytest.mark.parametrize("twin", [False, True], ids=["compiled", "plain"])
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(stream=streams())
 def test_all_numbers_are_saved_and_restored(twin: bool, stream: tuple[int, int, list[Operation]]) -> None:
     dims, capacity, operations = stream

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import energy_distance as root_of_energy_distance
@@ -24,6 +24,7 @@ from engram.paper.stream.experiment import (
     stored,
 )
 from engram.typing import Doubles, Floats
+from tests.examples import examples
 from tests.memory.oracle import Table
 
 TIMING = Timing(capacities=(20, 30), dimensions=(2, 5), neighbours=3, rounds=2, numbers=100)
@@ -35,7 +36,7 @@ def samples(dims: int) -> st.SearchStrategy[Doubles]:
     return arrays(np.float64, st.tuples(st.integers(1, 12), st.just(dims)), elements=st.floats(-10, 10, width=32))
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(samples(2), samples(2))
 def test_energy_distance_is_its_definition(x: Doubles, y: Doubles) -> None:
     def mean(a: Doubles, b: Doubles) -> float:
@@ -44,7 +45,7 @@ def test_energy_distance_is_its_definition(x: Doubles, y: Doubles) -> None:
     assert energy_distance(x, y) == pytest.approx(2 * mean(x, y) - mean(x, x) - mean(y, y), abs=1e-9)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(samples(1), samples(1))
 def test_energy_distance_in_one_dimension_is_the_square_of_scipys(x: Doubles, y: Doubles) -> None:
     assert energy_distance(x, y) == pytest.approx(root_of_energy_distance(x[:, 0], y[:, 0]) ** 2, abs=1e-9)

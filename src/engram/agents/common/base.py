@@ -1,4 +1,4 @@
-"""What all agents share: learning in an environment, predicting, saving and loading."""
+"""The agent: what an algorithm defines of it, and what a user calls."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -7,7 +7,6 @@ from copy import deepcopy
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
-from threading import Lock, RLock
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,14 +14,16 @@ import numpy as np
 from engram import checks
 from engram.agents.common.config import AgentConfig
 from engram.agents.common.loading import load_as
-from engram.agents.common.metrics import metrics_of_memory, rounded
+from engram.agents.common.metrics import metrics_of_memory, metrics_of_starts, rounded
 from engram.agents.common.model_file import MALFORMED, as_path, write_model
 from engram.agents.common.policy import spaces_arrays
 from engram.agents.common.predicting import explored_actions, possible_values
 from engram.agents.common.recorded import follow, recorded
-from engram.agents.common.saved import check_part, load_part, part_in_pieces, part_state
-from engram.agents.common.settings import signature_of
+from engram.agents.common.saved import part_in_pieces, part_state
+from engram.agents.common.settings import signature_of, takes
 from engram.agents.common.tally import Tally
+from engram.agents.common.turns import Turns
+from engram.agents.common.whole_state import check_can_be_saved, check_whole, load_whole_state, whole_state
 from engram.agents.common.world import World
 from engram.envs import Env, EnvLike, EnvSource
 from engram.envs.absent import AbsentEnv
@@ -44,9 +45,8 @@ from engram.training.listening import CallbackLike, Listeners, as_list
 from engram.training.loop import LoopState, check_action, play
 from engram.typing import Array, Doubles, Floats
 
-OPTIONAL = ("encoder", "exploration", "wrappers", "tally")  # attributes whose state is saved where there is any
-LEARNING = "the agent is learning in another thread, or in a call around this one"
 AT_THE_DOOR = {"q_values", "distances"}  # methods of every agent that users hand observations to
+ANY_SETTINGS: Callable[..., Any] = AgentConfig  # for type checkers, which do not know the settings of your own agents
 
 
 def checked(method: Callable[[Any, Array], Floats]) -> Callable[[Any, Any], Floats]:
@@ -82,8 +82,9 @@ class Agent(ABC):
     saved: ClassVar[tuple[str, ...]] = ()  # attributes to save: arrays, generators, and objects with a `state_dict`
     config: Any
 
-    def __init__(self, env: EnvLike, **settings: Any) -> None:
-        self._begin(env, self.Config.from_settings(settings))
+    @takes(ANY_SETTINGS)
+    def __init__(self, env: EnvLike, config: AgentConfig) -> None:
+        self._begin(env, config)
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -96,7 +97,7 @@ class Agent(ABC):
     def _begin(self, env: EnvLike | AbsentEnv, config: AgentConfig) -> None:
         """Initialise the agent with a config."""
         self.config = config
-        self._make_locks()
+        self._turns = Turns()
         self.world = World(env if isinstance(env, AbsentEnv) else EnvSource(env))
         say_once(self.source.form.note)
         self.spaces = Spaces(self.source.observation_shape, self.source.observation_dtype, self.source.actions)
@@ -117,27 +118,20 @@ class Agent(ABC):
         for name in self.saved:
             if not hasattr(self, name):
                 raise InvalidInputError(f"{self.label}.saved names {name!r}, but build() made no such attribute")
-
-    def _make_locks(self) -> None:
-        self.lock = RLock()  # held by whichever thread uses the parts of the agent, for one step or one prediction
-        self._learning = Lock()  # held while `learn` goes on
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What a copy begins from: everything but the locks."""
-        return {name: value for name, value in vars(self).items() if name not in ("lock", "_learning")}
+        check_can_be_saved(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """A copy of the agent as it is between two steps, also while another thread lets it learn."""
         copy = type(self).__new__(type(self))
         memo[id(self)] = copy
         with self.lock:
-            copy.__setstate__(deepcopy(self.__getstate__(), memo))
+            vars(copy).update(deepcopy(vars(self), memo))
         return copy
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Become a copy, with locks of its own."""
-        vars(self).update(state)
-        self._make_locks()
+    @property
+    def lock(self) -> Any:
+        """Held by whichever thread uses the parts of the agent, for one step or one prediction."""
+        return self._turns.lock
 
     @property
     def source(self) -> EnvSource:
@@ -262,12 +256,8 @@ class Agent(ABC):
             )
         if not progress_bar:
             listeners = Listeners(self, callback, steps)
-            if not self._learning.acquire(blocking=False):
-                raise InvalidInputError(f"{LEARNING}; an agent learns in one at a time")
-            try:
+            with self._turns.learning("an agent learns in one at a time"):
                 self._learn(steps, listeners)
-            finally:
-                self._learning.release()
             return self
         from engram.training.progress import ProgressBar  # noqa: PLC0415 (rich draws from Python's generator on import)
 
@@ -376,9 +366,7 @@ class Agent(ABC):
 
         Wrappers that keep statistics go on from those that the agent learned with.
         """
-        if not self._learning.acquire(blocking=False):
-            raise InvalidInputError(f"{LEARNING}; set its environment before or after")
-        try:
+        with self._turns.learning("set its environment before or after"):
             source = EnvSource(env)
             spaces = Spaces(source.observation_shape, source.observation_dtype, source.actions)
             if spaces != self.spaces or source.first_action != self.source.first_action:
@@ -389,8 +377,6 @@ class Agent(ABC):
             self.abandon_game()
             self.world.close()
             self.world = world
-        finally:
-            self._learning.release()
 
     def take_metrics(self, length: int) -> Metrics:
         """What was measured of the episode of this length that has just ended, by name: see docs/metrics.md."""
@@ -406,15 +392,10 @@ class Agent(ABC):
 
         `masks` say which actions were possible there; by default all.
         """
-        best = possible_values(self.q_values(starts), masks).max(1).astype(np.float64)
-        metrics = {"start/value": float(best.mean()), "start/bias": float((best - followed).mean())}
-        if type(self).distances is not Agent.distances:
-            apart = self.distances(starts)
-            nearest = (apart if masks is None else np.where(masks, apart, np.inf)).min(1).astype(np.float64)
-            metrics["start/distance"] = float(np.sqrt(nearest).mean())
-        if self.has_memory:
-            metrics |= metrics_of_memory(self.memory)  # type: ignore[attr-defined]
-        return rounded(metrics)
+        q = self.q_values(starts)
+        apart = None if type(self).distances is Agent.distances else self.distances(starts)
+        kept = metrics_of_memory(self.memory) if self.has_memory else {}  # type: ignore[attr-defined]
+        return rounded(metrics_of_starts(q, apart, followed, masks) | kept)
 
     def plot_memory(self, axes: str | None = None) -> Any:
         """A picture of what the memory holds, one panel per action: it has `save`, and a notebook shows it.
@@ -488,12 +469,8 @@ class Agent(ABC):
         return self._state(part_in_pieces) if type(self).state_dict is Agent.state_dict else self.state_dict()
 
     def _state(self, state_of: Callable[[Any], Any]) -> dict[str, Any]:
-        names = ("loop", "policy_rng", *self.saved)
         with self.lock:
-            self.settle_tally()
-            state = {name: state_of(getattr(self, name)) for name in names}
-            optional = {name: deepcopy(part_state(getattr(self, name, None))) for name in OPTIONAL}
-        return state | {name: content for name, content in optional.items() if content}
+            return whole_state(self, state_of)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` gave; the unfinished game is replayed when learning goes on.
@@ -509,20 +486,9 @@ class Agent(ABC):
             raise InvalidInputError(f"the state is not that of a {self.name} agent ({error!r:.300})") from error
 
     def _load_state(self, state: dict[str, Any]) -> None:
-        self.tally.load_state_dict(state.get("tally", {}), self.spaces.actions)
-        for name in ("encoder", "exploration"):
-            if part_state(getattr(self, name, None)):
-                load_part(getattr(self, name), deepcopy(state[name]))
-        for name in (*self.saved, "loop", "policy_rng"):
-            load_part(getattr(self, name), state.get(name, {}))
-        self.wrappers.load_state_dict(state.get("wrappers", {}))
-        self.world.mistrust()
-        self.check_valid()
+        load_whole_state(self, state)
 
     def check_valid(self) -> None:
         """Raise InvalidInputError, saying what is wrong, unless all that the agent must remember fits together."""
         with self.lock:
-            self.loop.check_valid(self.spaces)
-            for name in self.saved:
-                check_part(getattr(self, name))
-            self.check_parts()
+            check_whole(self)

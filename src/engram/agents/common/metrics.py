@@ -1,4 +1,4 @@
-"""What explains learning, as numbers with names: of an episode as it is written, and of a whole memory."""
+"""What explains learning, as numbers with names: of an episode as it is written, of evaluations and of a memory."""
 
 from collections.abc import Mapping
 from math import isfinite
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from engram.agents.common.episode import Finished
+from engram.agents.common.predicting import possible_values
 from engram.compiling import compiled
 from engram.memory import EpisodicMemory
 from engram.memory.strategies.decisions import OUTCOMES
@@ -75,6 +76,20 @@ def metrics_of_writes(memory: EpisodicMemory, before: Any) -> dict[str, float]:
     if memory.strategy.is_built_in:
         del shares["writes/discarded"]  # which none of ours does
     return shares | {"memory/fill": int(memory.size.sum()) / (memory.actions * memory.capacity)}
+
+
+def metrics_of_starts(q: Floats, apart: Floats | None, followed: Doubles, masks: Any = None) -> dict[str, float]:
+    """What was expected where the episodes of an evaluation began, and how far that is from what was known.
+
+    For each start, `q` has the value of every action, `apart` its squared distance to what is remembered, `followed`
+    is the discounted return, and `masks` say which actions were possible.
+    """
+    best = possible_values(q, masks).max(1).astype(np.float64)
+    metrics = {"start/value": float(best.mean()), "start/bias": float((best - followed).mean())}
+    if apart is not None:
+        nearest = (apart if masks is None else np.where(masks, apart, np.inf)).min(1).astype(np.float64)
+        metrics["start/distance"] = float(np.sqrt(nearest).mean())
+    return metrics
 
 
 def metrics_of_memory(memory: EpisodicMemory) -> dict[str, float]:

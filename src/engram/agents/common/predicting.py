@@ -24,7 +24,7 @@ def explored_actions(
     try:
         chosen = [exploration.choose(step, rng, view.at(row).only(allowed[row])) for row in range(count)]
     finally:
-        if before:
+        if before or exploration.state_dict():
             exploration.load_state_dict(before)
     found = [some[check_action(n, len(some), step)] for n, some in zip(chosen, allowed, strict=True)]
     return np.array(found, np.int64)

@@ -1,28 +1,38 @@
 """The state of what an agent saves: arrays, random generators, PyTorch modules, and objects with a `state_dict`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from engram.errors import InvalidInputError
+from engram.files.exact_state import form_of_state, from_form
 from engram.randomness import generator_state, set_generator_state
+from engram.sources import is_ours
 
 
 def part_state(part: Any) -> Any:
-    """What has to be saved of a part, as plain data and arrays."""
+    """What has to be saved of a part, as a file holds it; InvalidInputError, naming the part, where none can."""
     if isinstance(part, np.random.Generator):
         return generator_state(part)
     if isinstance(part, np.ndarray):
         return part.copy()
     if part is None:
         return {}
-    state = part.state_dict()
-    return {name: as_saved(value) for name, value in state.items()}
+    told = part.state_dict()
+    if isinstance(told, Mapping):
+        told = {name: as_saved(value) for name, value in told.items()}
+    return form_of_state(part, told) if is_foreign(part) else told
 
 
 def part_in_pieces(part: Any) -> Any:
     """As `part_state`, for writing to a file at once: a part that can hands out large arrays piece by piece."""
     return part.state_in_pieces() if hasattr(part, "state_in_pieces") else part_state(part)
+
+
+def is_foreign(part: Any) -> bool:
+    """Whether a part is not Engram's own, and may remember anything; a memory of any class looks after its state."""
+    return not is_ours(type(part).__module__) and not hasattr(part, "state_in_pieces")
 
 
 def as_saved(value: Any) -> Any:
@@ -45,10 +55,11 @@ def load_part(part: Any, state: Any) -> None:
     elif hasattr(part, "named_parameters"):
         from engram.devices import put  # noqa: PLC0415 (an extra)
 
+        told = from_form(state)
         for name, weight in part.named_parameters():
-            put(weight, state[name])
+            put(weight, told[name])
     else:
-        part.load_state_dict(state)
+        part.load_state_dict(from_form(state) if is_foreign(part) else state)
 
 
 def check_part(part: Any) -> None:

@@ -4,8 +4,8 @@ import re
 from html import unescape
 from pathlib import Path
 
-from engram.errors import RunFolderError
 from engram.files.disk import inside, is_file, read_file, write_atomically
+from engram.files.targets import check_replaceable
 from engram.lab.pages.markdown import markdown
 from engram.lab.pages.page import ABOUT, Drawing, Page
 from engram.pictures.canvas import Figure, save, svg_of
@@ -15,12 +15,13 @@ PAGES = ("index.html", "README.md")
 
 
 def check_page_folder(out: Path, about: str) -> None:
-    """Raise RunFolderError if writing a page to a folder would replace one about something else, or what is none."""
-    there = [path for name in PAGES if is_file(path := out / name)]
-    if there and (not about or about != _about(out / PAGES[0])):
-        raise RunFolderError(
-            f"{there[0]} is there already, and no page about the same; nothing was written; choose another folder with "
-            "--out, or move it elsewhere"
+    """Raise StorageError if writing a page to a folder would replace one about something else, or what is none."""
+    for name in PAGES:
+        check_replaceable(
+            out / name,
+            lambda: about != "" and about == _about(out / PAGES[0]),
+            "no page about the same; nothing was written",
+            "choose another folder with --out",
         )
 
 

@@ -27,7 +27,8 @@ from engram.lab.pages.wording import evaluations_in_words, score_in_words
 from engram.lab.run_record import RunRecord
 from engram.pictures.gallery import of_memory
 from engram.runs.finished import shown_score
-from engram.runs.folder import REPORT, RunFolder
+from engram.runs.folder import RunFolder
+from engram.runs.run_files import REPORT
 from engram.runs.traced import read_trace
 
 LARGEST_FILM = 16 * 2**20  # bytes, which become part of the page

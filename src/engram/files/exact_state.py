@@ -1,11 +1,11 @@
-"""What users' own wrappers remember, in a form that comes out of a file exactly as it went in.
+"""What users' own parts and wrappers remember, in a form that comes out of a file exactly as it went in.
 
 A file holds arrays, and plain data as JSON, which knows no tuples, no numbers of NumPy's and no keys but text. These
 are marked: a dict with the key `MARK` says what its content becomes again. Everything else stands for itself. Only the
 order of a dict is not kept.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,13 @@ import numpy as np
 from engram import checks
 from engram.errors import InvalidInputError
 from engram.files.arrays import DTYPES
+from engram.files.pieces import Pieces
+from engram.files.rows import Rows
 
 MARK = "__form__"
 TAKEN = (MARK, "rows_end")  # keys that mean something in a file
 PLAIN = (type(None), bool, int, float, str)
+ARRAYS = (np.ndarray, Rows, Pieces)  # which lie beside the plain data of a file
 INSTEAD = {  # of what a file cannot hold, by the name of its type
     "set": "sorted(…)",
     "frozenset": "sorted(…)",
@@ -30,8 +33,17 @@ INSTEAD = {  # of what a file cannot hold, by the name of its type
 }
 
 
+def form_of_state(owner: Any, told: Any) -> dict[str, Any]:
+    """What `state_dict()` of a part or a wrapper has told, as a file holds it; InvalidInputError where none can."""
+    who = f"state_dict() of {type(owner).__name__}"
+    if not isinstance(told, Mapping):
+        raise InvalidInputError(f"{who} must return a dict, got {checks.shown(told, 100)}")
+    form: dict[str, Any] = as_form(dict(told), who)
+    return form
+
+
 def as_form(state: Any, who: str) -> Any:
-    """A copy of what a wrapper remembers, as a file holds it; InvalidInputError, naming what a file cannot hold."""
+    """A copy of what something remembers, as a file holds it; InvalidInputError, naming what a file cannot hold."""
     try:
         return _form_of(state, who)
     except RecursionError:
@@ -40,7 +52,7 @@ def as_form(state: Any, who: str) -> Any:
 
 def _form_of(value: Any, who: str) -> Any:
     kind = type(value)
-    if kind in PLAIN:
+    if kind in (*PLAIN, Rows, Pieces):
         return value
     if kind is np.ndarray or isinstance(value, np.generic):
         return _form_of_numbers(value, who)
@@ -70,7 +82,7 @@ def _is_json(form: Any) -> bool:
     """Whether there is no array in it."""
     if isinstance(form, list | dict):
         return all(map(_is_json, form.values() if isinstance(form, dict) else form))
-    return not isinstance(form, np.ndarray)
+    return not isinstance(form, ARRAYS)
 
 
 def _refuse(what: str, instead: str | None) -> Any:

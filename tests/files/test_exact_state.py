@@ -1,4 +1,4 @@
-"""What users' own wrappers remember comes out of a file exactly as it went in, or is refused with a word."""
+"""What users' own parts and wrappers remember comes out of a file exactly as it went in, or is refused with a word."""
 
 from collections import deque
 from pathlib import Path
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from engram.agents.common.model_file import read_model, write_model
-from engram.envs.exact_state import are_same, as_form, from_form
 from engram.errors import InvalidInputError
+from engram.files.exact_state import are_same, as_form, from_form
 
 KEPT: list[dict[Any, Any]] = [
     {"count": 3, "mean": 0.1, "name": "x", "seen": None, "on": True, "listed": [1, [2.5, "a"], {"b": []}], "empty": {}},
