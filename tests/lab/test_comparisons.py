@@ -8,6 +8,7 @@ from engram.lab.comparisons import Cells, Group, Scored, above, best
 from engram.lab.evidence import Evidence
 from engram.lab.statistics import difference, pooled_difference
 from engram.lab.verdicts import judge
+from engram.paper.grids import SEEDS
 from tests.lab.pages.synthetic import Number, results, spread_out
 
 CARTPOLE = "CartPole-v1"
@@ -36,7 +37,7 @@ def test_best_asks_for_the_mean_of_a_group_and_for_no_single_cell() -> None:
     pairs = [(cell.scores["dkm"], cell.scores["lru"]) for size in (50, 100) for cell in _cells(known, size)]
     assert found.statements[0].interval == pytest.approx(pooled_difference(pairs))
     assert found.statements[2].interval == pytest.approx(difference(*pairs[0]))
-    assert found.statements[0].seeds == {"nec": 5}
+    assert found.statements[0].seeds == {"nec": len(SEEDS["nec"])}
 
 
 def test_elsewhere_it_is_only_asked_that_none_is_better() -> None:

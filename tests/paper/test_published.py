@@ -46,11 +46,11 @@ def test_every_number_is_there_once_and_has_a_place_among_our_runs() -> None:
             assert tuple(grid.sizes) == SIZES[env]
 
 
-def test_seeds_are_those_of_the_captions() -> None:
+def test_seeds_are_those_of_the_captions_and_ours_no_fewer() -> None:
     for cell, score in PAPER.items():
         assert score.seeds == (3 if cell.env in GAMES else 5)
         grid = next(grid for study in STUDIES.values() for grid in study.grids if (grid.env, grid.agent) == cell[:2])
-        assert len(grid.seeds) == score.seeds
+        assert len(grid.seeds) >= score.seeds
     assert {score.seeds for score in RERUN.values()} == {3}
 
 

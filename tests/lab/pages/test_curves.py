@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from matplotlib.figure import Figure
 
 from engram.agents.mfec import MFEC, MFECConfig
-from engram.lab.pages.curves import Curve, learning_curves, spread
+from engram.lab.pages.curves import Curve, add_legend, learning_curves, spread
 from engram.lab.pages.page import Drawing, Facts, Page, Section, Table, Text
 from engram.lab.pages.style import Look, looks
 from engram.lab.statistics import curve_interval
@@ -47,8 +48,9 @@ def test_curves_hold_what_the_logs_do(tmp_path: Path) -> None:
 
 
 def test_curves_without_a_look_have_no_legend() -> None:
-    curve = Curve("any strategy", np.arange(1, 3) * 500, np.zeros((2, 2)))
-    assert not learning_curves([curve], {"LRU": Look("#0072B2")}, y_label="Return").legends
+    figure = Figure()
+    add_legend(figure, {"any strategy"}, {"LRU": Look("#0072B2")})
+    assert not figure.legends
 
 
 @given(arrays(np.float64, (3, 4), elements=st.floats(-500, 500)))
