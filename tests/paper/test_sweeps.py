@@ -52,7 +52,7 @@ def test_cartpole_is_the_papers_first_table() -> None:
     assert cells == {(strategy, size) for strategy in FIVE for size in CLASSIC_SIZES}
     seeds = {name: {run.settings.seed for run in runs if run.agent.name == name} for name in ("mfec", "nec", "d3qn")}
     assert {name: len(each) for name, each in seeds.items()} == {"mfec": 20, "nec": 10, "d3qn": 5}
-    assert min(run.settings.seed for run in runs) >= 10  # results of 0 to 9 were known when the rules for claims got their form
+    assert min(run.settings.seed for run in runs) >= 10, "0 to 9 were known when the rules for claims got their form"
     assert {(run.evaluation_interval_steps, run.evaluation_episodes) for run in runs} == {(500, 10)}
 
 
