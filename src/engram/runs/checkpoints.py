@@ -32,7 +32,7 @@ class Checkpoint(NamedTuple):
     state: dict[str, Any]
     log: dict[str, Any]
     versions: dict[str, str]
-    cpu_seconds: float  # of the run up to here; 0 where an earlier version did not count them
+    cpu_seconds: float = 0.0  # of the run up to here; 0 where an earlier version did not count them
 
 
 class Checkpoints:

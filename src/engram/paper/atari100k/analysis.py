@@ -22,8 +22,8 @@ from engram.paper.atari100k.totals import TotalsPart
 WAYS = (
     f"Every game is played in two ways: without sticky actions, and with them (the emulator repeats the last action "
     f"with probability {STICKY:g}). A step is four frames, and a game begins with up to 30 idle steps. It is cut off "
-    f"after {MAX_FRAMES:,} frames, in training and in evaluation, so that an agent that walks in circles does not use up "
-    f"its steps. {listed([title_of(game) for game in BESIDE])} are not among the 26 games, and in no total."
+    f"after {MAX_FRAMES:,} frames, in training and in evaluation, so that an agent that walks in circles does not use "
+    f"up its steps. {listed([title_of(game) for game in BESIDE])} are not among the 26 games, and in no total."
 )
 
 
