@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-
 from engram.lab.pages import page
 from engram.lab.pages.finding import Finding
 from engram.lab.pages.study_page import StudyReport
@@ -13,13 +11,13 @@ from engram.lab.pages.wording import counted, listed, number_in_words, seeds_in_
 from engram.paper.atari100k.by_game import GamesPart
 from engram.paper.atari100k.costs_part import CostsPart
 from engram.paper.atari100k.explanations import ExplanationsPart
-from engram.paper.atari100k.games import BESIDE, MAX_FRAMES, PROTOCOLS, STICKY, Played, title_of
-from engram.paper.atari100k.published import MEASURED, NAIT, NOT_COMPARABLE, normalised_scores, peers
+from engram.paper.atari100k.games import BESIDE, MAX_FRAMES, STICKY, WAYS, Played, title_of
+from engram.paper.atari100k.published import MEASURED, NAIT, NOT_COMPARABLE, peers
 from engram.paper.atari100k.run_facts import Facts
 from engram.paper.atari100k.standings import Contender, Standings
 from engram.paper.atari100k.totals import TotalsPart
 
-WAYS = (
+PLAYED = (
     f"Every game is played in two ways: without sticky actions, and with them (the emulator repeats the last action "
     f"with probability {STICKY:g}). A step is four frames, and a game begins with up to 30 idle steps. It is cut off "
     f"after {MAX_FRAMES:,} frames, in training and in evaluation, so that an agent that walks in circles does not use "
@@ -74,7 +72,7 @@ class Atari100kReport(StudyReport):
         """A contender's median and mean in each way of playing."""
         totals = self.standings.totals_by_protocol(contender, games)
         parts = [
-            f"{each.median.estimate:.3f} with {PROTOCOLS[protocol]} (mean {each.mean.estimate:.3f})"
+            f"{each.median.estimate:.3f} {WAYS[protocol]} (mean {each.mean.estimate:.3f})"
             for protocol, each in totals.items()
         ]
         seeds = seeds_in_words({n for each in totals.values() for n in each.seeds})
@@ -84,19 +82,15 @@ class Atari100kReport(StudyReport):
 
     def _beside_published(self, contender: Contender, games: Sequence[str]) -> list[str]:
         """Which of the published agents have a higher median, and a higher mean, on the same games."""
-        theirs = {peer.name: normalised_scores(peer, games) for peer in peers()}
+        theirs, label = TotalsPart(self.standings, games).published, self.standings.label(contender)
         texts = []
         for protocol, found in self.standings.totals_by_protocol(contender, games).items():
-            higher = {
-                "median": [name for name, each in theirs.items() if np.median(each) > found.median.estimate],
-                "mean": [name for name, each in theirs.items() if each.mean() > found.mean.estimate],
-            }
-            parts = [f"a higher {kind} have {listed(names) if names else 'none'}" for kind, names in higher.items()]
+            means = [name for name, (mean, _) in theirs.items() if mean > found.mean.estimate]
+            medians = [name for name, (_, median) in theirs.items() if median > found.median.estimate]
+            higher, also = (_some_of(names, len(theirs)) for names in (medians, means))
             texts.append(
-                sentence(
-                    f"of {counted(len(theirs), 'published agent')} on the same games, beside "
-                    f"{self.standings.label(contender)} with {PROTOCOLS[protocol]}, {', '.join(parts)}"
-                )
+                f"Published agents with a higher median than {label} {WAYS[protocol]}, on the same games: {higher}; "
+                f"with a higher mean: {also}."
             )
         return texts
 
@@ -106,14 +100,21 @@ class Atari100kReport(StudyReport):
         for protocol in self.standings.totals_by_protocol(contender, games):
             found = [self.standings.normalised(contender, Played(game, protocol)) for game in games]
             means = [float(scores.mean()) for scores in found if scores is not None]
-            high, low = (number_in_words(sum(each)) for each in zip(*((m > 1, m <= 0) for m in means), strict=True))
-            parts.append(f"with {PROTOCOLS[protocol]} above a person in {high} and not above random play in {low}")
-        return sentence(f"of {counted(len(games), 'game')}, {self.standings.label(contender)} is {'; '.join(parts)}")
+            high, low = sum(mean > 1 for mean in means), sum(mean <= 0 for mean in means)
+            words = [number_in_words(count) if count else "none" for count in (high, low)]
+            parts.append(f"{WAYS[protocol]} in {words[0]} and in {words[1]}")
+        label = self.standings.label(contender)
+        over = counted(len(games), "game")
+        return f"Of {over}, {label} is above a person and not above random play: {'; '.join(parts)}."
 
     def first_figure(self) -> list[page.Block]:
         """Totals over the largest set of games."""
         fields = self.standings.fields
         return [TotalsPart(self.standings, fields[0]).figure(self.out, self.found.headline)] if fields else []
+
+    def details(self) -> list[page.Block]:
+        """The finding in more detail, none of it folded away."""
+        return [page.Text(text) for text in self.found.details]
 
     def summary(self) -> list[str]:
         """What was run, how games are played, and which do not count yet."""
@@ -123,7 +124,7 @@ class Atari100kReport(StudyReport):
             for contender in self.standings.contenders
             if (lacking := self.standings.lacking(contender))
         ]
-        return [f"{self.what_was_run} {self.protocol}", WAYS, *unfinished]
+        return [f"{self.what_was_run} {self.protocol}", PLAYED, *unfinished]
 
     def sections(self) -> list[page.Block]:
         """Totals, games, costs, explanations, and what can be compared."""
@@ -165,5 +166,12 @@ class Atari100kReport(StudyReport):
             ]
             mine = self.facts.of(runs)
             if played := int(mine["games"].sum()):
-                parts.append(f"{int(mine['cut_off'].sum()):,} of {played:,} with {PROTOCOLS[protocol]}")
+                parts.append(f"{int(mine['cut_off'].sum()):,} of {played:,} {WAYS[protocol]}")
         return sentence(f"games of our evaluations that were cut off: {listed(parts)}") if parts else ""
+
+
+def _some_of(names: Sequence[str], count: int) -> str:
+    """Some of so many names in a sentence."""
+    if not names or len(names) == count:
+        return f"{'all' if names else 'none of'} {number_in_words(count)}"
+    return f"{listed(names)} ({number_in_words(len(names))} of {number_in_words(count)})"

@@ -11,7 +11,7 @@ from engram.lab.pages.report_folder import write_figure
 from engram.lab.pages.score_tables import MISSING, NOT_RUN
 from engram.lab.pages.wording import seeds_in_words, worth_in_words
 from engram.lab.statistics import FEWEST, Interval, mean_interval
-from engram.paper.atari100k.games import BENCHMARK, BESIDE, PROTOCOLS, Played, Protocol, title_of
+from engram.paper.atari100k.games import BENCHMARK, BESIDE, Played, Protocol, headed, title_of
 from engram.paper.atari100k.hns_figures import LINEAR, Line, lines_figure
 from engram.paper.atari100k.published import Peer, normalised_scores, peers
 from engram.paper.atari100k.standings import Contender, Standings
@@ -83,11 +83,11 @@ class GamesPart:
         for game in self.games:
             cells = [ours(each, Played(game, way)) or self._absence(each, Played(game, way)) for each, way in columns]
             rows.append([title_of(game), *cells, *(theirs(peer, game) for peer in peers())])
-        labels = [f"{standings.label(each)}, {PROTOCOLS[protocol]}" for each, protocol in columns]
+        labels = [headed(standings.label(each), protocol) for each, protocol in columns]
         header = ["game", *labels, *(peer.name for peer in peers())]
         seeds = {len(scores) for (_, played), scores in standings.scores.items() if played.game in self.games}
         note = (
-            f"Ours: mean ± standard deviation over seeds. {NOT_RUN}: not asked for, or not published. {MISSING}: runs "
+            f"Ours: mean ± standard deviation over seeds; sticky: with sticky actions. {NOT_RUN}: not asked for, or not published. {MISSING}: runs "
             "are not finished."
         )
         return page.Table(header, rows, f"{title}, {seeds_in_words(seeds)}", note=note)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from engram.lab.pages import page
 from engram.lab.pages.wording import seeds_in_words
-from engram.paper.atari100k.games import PROTOCOLS, title_of
+from engram.paper.atari100k.games import headed, title_of
 from engram.paper.atari100k.run_facts import Facts
 from engram.paper.atari100k.standings import Contender, Standings
 
@@ -26,7 +26,7 @@ COSTS: Mapping[str, tuple[str, Callable[[float], str]]] = {  # what it is called
     "file": ("model_bytes", in_megabytes),
 }
 NOTE = (
-    "Means over runs. Processor time is that of all threads of a run, training and evaluation, without that of a GPU. "
+    "Means over runs; sticky: with sticky actions. Processor time is that of all threads of a run, training and evaluation, without that of a GPU. "
     "Memory: the tables with their keys. File: the whole agent as it is saved, with its network and its replay."
 )
 
@@ -49,8 +49,7 @@ class CostsPart:
             for each in contenders
             for game in self.standings.played(each)
         ]
-        words = [PROTOCOLS[protocol] for protocol in self.standings.protocols]
-        header = ["", *(f"{kind}, {word}" for kind in COSTS for word in words), "runs"]
+        header = ["", *(headed(kind, each) for kind in COSTS for each in self.standings.protocols), "runs"]
         by_game = page.Table(header, single, "What a run takes, game by game")
         return [page.Table(header, whole, "What a run takes", note=NOTE), page.Folded("Game by game", [by_game])]
 

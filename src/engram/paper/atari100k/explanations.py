@@ -14,7 +14,7 @@ from engram.lab.pages.report_folder import write_figure
 from engram.lab.pages.score_tables import NOT_RUN
 from engram.lab.pages.wording import seeds_in_words, sentence
 from engram.lab.statistics import FEWEST
-from engram.paper.atari100k.games import PROTOCOLS, Played, title_of
+from engram.paper.atari100k.games import WAYS, Played, headed, title_of
 from engram.paper.atari100k.hns_figures import Point, scatter_figure
 from engram.paper.atari100k.run_facts import Facts
 from engram.paper.atari100k.standings import Contender, Standings
@@ -45,7 +45,7 @@ EXPLAINED: Mapping[str, tuple[str, Callable[[float], str]]] = {  # column of the
 }
 SHARES = {"reads_exact": "In training", "play_exact": "In evaluation"}
 NOTE = (
-    "Means over runs. Exact hits: states that are in the table of the action taken, exactly. Distance: to the nearest "
+    "Means over runs; sticky: with sticky actions. Exact hits: states that are in the table of the action taken, exactly. Distance: to the nearest "
     "entry there, in units of keys. Bias: the value that is read minus the return that followed. In training: over the "
     "last quarter of its steps. Different returns: among the games of an evaluation; where they are few, a game is "
     "played again and again, or nearly all games score the same."
@@ -72,7 +72,7 @@ class ExplanationsPart:
         panels = {title: points for column, title in SHARES.items() if (points := self._points(contender, column))}
         texts = []
         for title, points in panels.items():
-            for protocol, words in PROTOCOLS.items():
+            for protocol, words in WAYS.items():
                 mine = [point for point in points if point.protocol == protocol]
                 pair = [point.share for point in mine], [point.score for point in mine]
                 if len(mine) >= FEWEST and all(np.ptp(each) > 0 for each in pair):
@@ -109,9 +109,8 @@ class ExplanationsPart:
             cells = [self.facts.shown(mine, column, how) for column, (_, how) in EXPLAINED.items() for mine in runs]
             counts = seeds_in_words({len(mine) for mine in runs if mine})
             rows.append([title_of(game), *cells, *map(self._different, runs), counts])
-        words = [PROTOCOLS[protocol] for protocol in standings.protocols]
         kinds = [*(name for name, _ in EXPLAINED.values()), "different returns"]
-        header = ["game", *(f"{kind}, {word}" for kind in kinds for word in words), "runs"]
+        header = ["game", *(headed(kind, each) for kind in kinds for each in standings.protocols), "runs"]
         return page.Table(header, rows, f"{standings.label(contender)}: what the memory knew", note=NOTE)
 
     def _different(self, runs: list[str]) -> str:

@@ -5,7 +5,8 @@ from typing import Literal, NamedTuple
 from engram.envs.names import compose, parse_id
 
 Protocol = Literal["plain", "sticky"]
-PROTOCOLS: dict[Protocol, str] = {"plain": "no sticky actions", "sticky": "sticky actions"}  # in words
+PROTOCOLS: dict[Protocol, str] = {"plain": "no sticky actions", "sticky": "sticky actions"}  # in figures
+WAYS: dict[Protocol, str] = {"plain": "without sticky actions", "sticky": "with sticky actions"}  # in sentences
 STICKY = 0.25  # how often the emulator repeats the last action instead (Machado et al. 2018)
 
 BENCHMARK = (  # the 26 games over which everyone takes means and medians (Kaiser et al. 2020)
@@ -50,6 +51,11 @@ class Played(NamedTuple):
         """The game and the protocol of an environment."""
         game, options = parse_id(env)
         return cls(game, "sticky" if options.get("repeat_action_probability") else "plain")
+
+
+def headed(kind: str, protocol: Protocol) -> str:
+    """The head of a column of a table."""
+    return f"{kind}, sticky" if protocol == "sticky" else kind
 
 
 def title_of(game: str) -> str:

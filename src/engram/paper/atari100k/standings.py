@@ -38,15 +38,15 @@ class Contender(NamedTuple):
 class Totals(NamedTuple):
     """Human-normalised scores over games."""
 
-    middle: Interval  # interquartile mean over all runs of all games
     mean: Interval  # over games of the mean over runs
     median: Interval
+    middle: Interval  # interquartile mean over all runs of all games
     seeds: frozenset[int]  # the numbers of runs of the games
 
     @property
     def kinds(self) -> tuple[Interval, Interval, Interval]:
         """The three totals, in order."""
-        return self.middle, self.mean, self.median
+        return self.mean, self.median, self.middle
 
 
 @dataclass(frozen=True)
@@ -138,9 +138,9 @@ class Standings:
         if not strata or len(strata) < len(games):
             return None
         return Totals(
-            bootstrap(strata, interquartile_mean_of_runs),
             bootstrap(strata, mean_of_means),
             bootstrap(strata, median_of_means),
+            bootstrap(strata, interquartile_mean_of_runs),
             frozenset(map(len, strata)),
         )
 

@@ -12,12 +12,13 @@ from engram.lab.pages.report_folder import write_figure
 from engram.lab.pages.score_tables import NOT_RUN
 from engram.lab.pages.wording import counted, listed, seeds_in_words, worth_in_words
 from engram.lab.statistics import FEWEST
-from engram.paper.atari100k.games import BENCHMARK, PROTOCOLS, title_of
+from engram.paper.atari100k.games import BENCHMARK, headed, title_of
 from engram.paper.atari100k.hns_figures import Line, lines_figure
 from engram.paper.atari100k.published import NAIT, normalised_scores, peers
 from engram.paper.atari100k.standings import Standings
 
-KINDS = ("Interquartile mean", "Mean", "Median")
+KINDS = ("Mean", "Median", "Interquartile mean")
+MANY = 12  # games, from which on those are named that are left out
 BOOTSTRAP = (
     "95 % intervals, by drawing runs within each game; games are not drawn, so they tell what other seeds would give, "
     "not what other games would"
@@ -61,20 +62,26 @@ class TotalsPart:
         for name, (mean, median) in self.published.items():
             runs = said.get(name)
             rows.append([name, *self._as_published(mean, median), "not said" if runs is None else f"{runs}"])
-        header = ["", *(f"{kind}, {PROTOCOLS[each]}" for kind in KINDS for each in protocols), "runs"]
-        which = "" if self.over == "the 26 games" else f": {listed([title_of(game) for game in self.games])}"
+        header = ["", *(headed(kind, each) for kind in KINDS for each in protocols), "runs"]
         note = (
-            f"In brackets: {BOOTSTRAP}. The interquartile mean is over all runs of all games; mean and median are over "
+            f"Sticky: with sticky actions. In brackets: {BOOTSTRAP}. The interquartile mean is over all runs of all games; mean and median are over "
             "games. Published agents: means of the runs that their source counts, over the same games; no source that "
             "says how it played has sticky actions."
         )
-        return page.Table(header, rows, f"Human-normalised scores over {self.over}{which}", note=note)
+        return page.Table(header, rows, f"Human-normalised scores over {self.over}{self._which()}", note=note)
+
+    def _which(self) -> str:
+        """Which games they are; where they are many, which they are not."""
+        others = [title_of(game) for game in BENCHMARK if game not in self.games]
+        if not others or len(self.games) < MANY:
+            return f": {listed([title_of(game) for game in self.games])}" if others else ""
+        return f": all but {listed(others)}"
 
     def _as_published(self, mean: float, median: float) -> list[str]:
         """A published agent's totals, in the columns of play without sticky actions."""
         return [
             f"{value:.3f}" if value is not None and protocol == "plain" else NOT_RUN
-            for value in (None, mean, median)
+            for value in (mean, median, None)
             for protocol in self.standings.protocols
         ]
 
@@ -86,9 +93,9 @@ class TotalsPart:
             counts = {n for each in totals.values() for n in each.seeds}
             seeds |= counts
             ours = {protocol: each.kinds for protocol, each in totals.items()}
-            lines.append(Line(self.standings.label(contender), ours, [{}, {}, {}], seeds_in_words(counts)))
+            lines.append(Line(self.standings.label(contender), ours, [{}] * len(KINDS), seeds_in_words(counts)))
         for name, (mean, median) in sorted(self.published.items(), key=lambda item: -item[1][1]):
-            lines.append(Line(name, {}, [{}, {name: mean}, {name: median}]))
+            lines.append(Line(name, {}, [{name: mean}, {name: median}, {}]))
         known = f" Lines: {BOOTSTRAP}." if max(seeds) >= FEWEST else ""
         caption = (
             f"Human-normalised scores over {self.over}, {seeds_in_words(seeds)}. Dots and squares: ours, without and "
