@@ -8,7 +8,6 @@ import pytest
 
 from engram.agents.d3qn import D3QN, D3QNConfig
 from engram.agents.mfec import MFEC, MFECConfig
-from engram.runs import meter
 from engram.runs.extending import extend
 from engram.runs.folder import RunFolder
 from engram.runs.run import Run
@@ -21,7 +20,7 @@ RUN = Run(MFEC, "engram/OpenRoom-v0", MFECConfig(capacity=30, seed=1), 600, 300,
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock of processor time that shows its only number."""
     shown = [1_000.0]
-    monkeypatch.setattr(meter.time, "process_time", lambda: shown[0])
+    monkeypatch.setattr("engram.runs.meter.time.process_time", lambda: shown[0])
     return shown
 
 

@@ -10,7 +10,7 @@ from engram.envs import EnvSource
 from engram.envs.names import imports_nothing
 from engram.errors import InvalidInputError
 from engram.paper.atari100k import sweep
-from engram.paper.atari100k.games import BENCHMARK, BESIDE, DEVELOPMENT, MAX_FRAMES, Played, was_cut_off
+from engram.paper.atari100k.games import BENCHMARK, BESIDE, DEVELOPMENT, MAX_FRAMES, PROTOCOLS, Played, was_cut_off
 from engram.paper.registry import STUDIES
 
 STUDY = STUDIES["atari100k"]
@@ -20,9 +20,8 @@ def test_every_game_is_played_in_both_ways() -> None:
     assert len(set(BENCHMARK)) == 26
     runs = STUDY.runs()
     played = {name: Counter(Played.of(run.env) for run in runs if run.agent.name == name) for name in STUDY.agents}
-    ways = ("plain", "sticky")
-    assert played["mfec"] == {Played(game, way): 5 for game in (*BENCHMARK, *BESIDE) for way in ways}
-    assert played["nec"] == played["d3qn"] == {Played(game, way): 1 for game in DEVELOPMENT for way in ways}
+    assert played["mfec"] == {Played(game, way): 5 for game in (*BENCHMARK, *BESIDE) for way in PROTOCOLS}
+    assert played["nec"] == played["d3qn"] == {Played(game, way): 1 for game in DEVELOPMENT for way in PROTOCOLS}
     assert {(run.steps, run.evaluation_interval_steps, run.evaluation_episodes) for run in runs} == {
         (100_000, 100_000, 20)
     }
@@ -30,8 +29,8 @@ def test_every_game_is_played_in_both_ways() -> None:
 
 
 def test_an_environment_says_how_a_game_is_played() -> None:
-    for way, probability in (("plain", 0.0), ("sticky", 0.25)):
-        played = Played("ms_pacman", way)  # type: ignore[arg-type]
+    for way, probability in zip(PROTOCOLS, (0.0, 0.25), strict=True):
+        played = Played("ms_pacman", way)
         assert Played.of(played.env) == played
         options = EnvSource(played.env).peek().unwrapped.options  # type: ignore[attr-defined]
         assert options["repeat_action_probability"] == probability

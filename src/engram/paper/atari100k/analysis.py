@@ -101,11 +101,9 @@ class Atari100kReport(StudyReport):
             found = [self.standings.normalised(contender, Played(game, protocol)) for game in games]
             means = [float(scores.mean()) for scores in found if scores is not None]
             high, low = sum(mean > 1 for mean in means), sum(mean <= 0 for mean in means)
-            words = [number_in_words(count) if count else "none" for count in (high, low)]
-            parts.append(f"{WAYS[protocol]} in {words[0]} and in {words[1]}")
-        label = self.standings.label(contender)
-        over = counted(len(games), "game")
-        return f"Of {over}, {label} is above a person and not above random play: {'; '.join(parts)}."
+            above, below = (number_in_words(count) if count else "none" for count in (high, low))
+            parts.append(f"{WAYS[protocol]} above a person in {above} and not above random play in {below}")
+        return f"Of {counted(len(games), 'game')}, {self.standings.label(contender)} is {'; '.join(parts)}."
 
     def first_figure(self) -> list[page.Block]:
         """Totals over the largest set of games."""
@@ -118,13 +116,17 @@ class Atari100kReport(StudyReport):
 
     def summary(self) -> list[str]:
         """What was run, how games are played, and which do not count yet."""
-        unfinished = [
-            f"{self.standings.label(contender)}: runs are missing in {listed(list(map(title_of, lacking)))}. Totals "
-            "are over the other games, and so are those of published agents beside them."
-            for contender in self.standings.contenders
-            if (lacking := self.standings.lacking(contender))
+        unfinished: dict[str, list[str]] = {}
+        for contender in self.standings.contenders:
+            if lacking := self.standings.lacking(contender):
+                games = listed([title_of(game) for game in lacking])
+                unfinished.setdefault(games, []).append(self.standings.label(contender))
+        texts = [
+            f"Runs of {listed(labels)} are missing in {games}. Totals are over the other games, and so are those of "
+            "published agents beside them."
+            for games, labels in unfinished.items()
         ]
-        return [f"{self.what_was_run} {self.protocol}", PLAYED, *unfinished]
+        return [f"{self.what_was_run} {self.protocol}", PLAYED, *texts]
 
     def sections(self) -> list[page.Block]:
         """Totals, games, costs, explanations, and what can be compared."""

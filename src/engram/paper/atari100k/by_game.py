@@ -87,8 +87,8 @@ class GamesPart:
         header = ["game", *labels, *(peer.name for peer in peers())]
         seeds = {len(scores) for (_, played), scores in standings.scores.items() if played.game in self.games}
         note = (
-            f"Ours: mean ± standard deviation over seeds; sticky: with sticky actions. {NOT_RUN}: not asked for, or not published. {MISSING}: runs "
-            "are not finished."
+            f"Ours: mean ± standard deviation over seeds; sticky: with sticky actions. {NOT_RUN}: not asked for, or "
+            f"not published. {MISSING}: runs are not finished."
         )
         return page.Table(header, rows, f"{title}, {seeds_in_words(seeds)}", note=note)
 

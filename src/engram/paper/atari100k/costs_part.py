@@ -26,8 +26,9 @@ COSTS: Mapping[str, tuple[str, Callable[[float], str]]] = {  # what it is called
     "file": ("model_bytes", in_megabytes),
 }
 NOTE = (
-    "Means over runs; sticky: with sticky actions. Processor time is that of all threads of a run, training and evaluation, without that of a GPU. "
-    "Memory: the tables with their keys. File: the whole agent as it is saved, with its network and its replay."
+    "Means over runs; sticky: with sticky actions. Processor time is that of all threads of a run, training and "
+    "evaluation, without that of a GPU. Memory: the tables with their keys. File: the whole agent as it is saved, with "
+    "its network and its replay."
 )
 
 

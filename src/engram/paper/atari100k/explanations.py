@@ -27,7 +27,7 @@ def in_percent(share: float) -> str:
 
 def in_keys(distance: float) -> str:
     """A distance, in units of keys."""
-    return f"{distance:,.4g}"
+    return f"{distance:,.3g}"
 
 
 def as_bias(value: float) -> str:
@@ -45,10 +45,10 @@ EXPLAINED: Mapping[str, tuple[str, Callable[[float], str]]] = {  # column of the
 }
 SHARES = {"reads_exact": "In training", "play_exact": "In evaluation"}
 NOTE = (
-    "Means over runs; sticky: with sticky actions. Exact hits: states that are in the table of the action taken, exactly. Distance: to the nearest "
-    "entry there, in units of keys. Bias: the value that is read minus the return that followed. In training: over the "
-    "last quarter of its steps. Different returns: among the games of an evaluation; where they are few, a game is "
-    "played again and again, or nearly all games score the same."
+    "Means over runs; sticky: with sticky actions. Exact hits: states that are in the table of the action taken, "
+    "exactly. Distance: to the nearest entry there, in units of keys. Bias: the value that is read minus the return "
+    "that followed. In training: over the last quarter of its steps. Different returns: among the games of an "
+    "evaluation; where they are few, a game is played again and again, or nearly all games score the same."
 )
 
 
@@ -60,11 +60,12 @@ class ExplanationsPart:
     facts: Facts
 
     def blocks(self, out: Path) -> list[page.Block]:
-        """For each contender with a memory, scores over exact hits, and a table of all games."""
+        """For each contender of which it is known, scores over exact hits, and a table; all but the first folded."""
         found: list[page.Block] = []
         for contender in self.standings.contenders:
-            if contender.capacity is not None and self._points(contender, "reads_exact"):
-                found += [self._scatter(contender, out), self._table(contender)]
+            if self._points(contender, "reads_exact"):
+                parts: list[page.Block] = [self._scatter(contender, out), self._table(contender)]
+                found += [page.Folded(self.standings.label(contender), parts)] if found else parts
         return found
 
     def _scatter(self, contender: Contender, out: Path) -> page.Drawing:

@@ -64,9 +64,9 @@ class TotalsPart:
             rows.append([name, *self._as_published(mean, median), "not said" if runs is None else f"{runs}"])
         header = ["", *(headed(kind, each) for kind in KINDS for each in protocols), "runs"]
         note = (
-            f"Sticky: with sticky actions. In brackets: {BOOTSTRAP}. The interquartile mean is over all runs of all games; mean and median are over "
-            "games. Published agents: means of the runs that their source counts, over the same games; no source that "
-            "says how it played has sticky actions."
+            f"Sticky: with sticky actions. In brackets: {BOOTSTRAP}. The interquartile mean is over all runs of all "
+            "games; mean and median are over games. Published agents: means of the runs that their source counts, over "
+            "the same games; no source that says how it played has sticky actions."
         )
         return page.Table(header, rows, f"Human-normalised scores over {self.over}{self._which()}", note=note)
 
