@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engram.errors import InvalidInputError
+from engram.paper.atari100k.games import MAX_FRAMES
 from engram.typing import Doubles
 
 RANDOM, HUMAN = "random", "human"
@@ -46,16 +47,17 @@ MEASURED = {  # how, as far as the sources print it
     "SPR": "no sticky actions, up to 30 no-ops, 100 games of up to 108,000 frames (mila-iqia/spr)",
     "IRIS": "no sticky actions (NoFrameskip-v4), at most one no-op and up to 108,000 frames in evaluation, 30 no-ops "
     "and 20,000 frames in training (eloialonso/iris)",
-    "EfficientZero": "no sticky actions (NoFrameskip), up to 30 no-ops, 108,000 frames in the final test, 12,000 in "
-    "training (YeWR/EfficientZero)",
+    "EfficientZero": "no sticky actions (NoFrameskip), up to 30 no-ops, 32 games of up to 108,000 frames in the final "
+    "test, 12,000 frames in training (YeWR/EfficientZero)",
     "MuZero": f"{SILENT}; it is EfficientZero's baseline",
     NAIT.name: "totals only",
 }
 NOT_COMPARABLE = (
-    "Numbers of others are not of one protocol, and ours is a third: games are cut off after 20,000 frames here and "
-    "after 108,000 in the sources that say so, and 20 games are played at the end where others play up to 100. No "
-    "source that says so uses sticky actions, so the column without them is the one to read beside theirs. Others give "
-    "means per game, so there is no interquartile mean over runs and no interval of theirs."
+    f"Numbers of others are not of one protocol, and ours is another. Games are cut off after {MAX_FRAMES:,} frames "
+    "here, and after 108,000 in the evaluations of the sources that say so; the games of an evaluation are not equally "
+    "many. No source that tells how it played has sticky actions, so the columns without them are those to read beside "
+    "theirs. Of others only means per game are known here, so they have no interquartile mean over runs and no "
+    "interval."
 )
 
 
