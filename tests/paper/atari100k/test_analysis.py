@@ -226,7 +226,7 @@ def test_a_quick_study_has_a_page_with_costs_and_explanations(
 ) -> None:
     short = ["--steps", "600", "--evaluation-interval-steps", "600", "--evaluation-episodes", "2"]
     folder = str(tmp_path / "runs")
-    assert main(["study", "atari100k", "--quick", *short, "--jobs", "2", "--out", folder]) == 0
+    assert main(["study", "atari100k", "--quick", *short, "--jobs", "1", "--out", folder]) == 0
     assert main(["report", folder]) == 0
     assert "over four games of 26, n = 1" in capsys.readouterr().out
     facts = Facts.read(Results.read(tmp_path / "runs")).table
