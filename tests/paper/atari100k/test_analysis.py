@@ -1,5 +1,6 @@
 """The page of Atari-100k: every total is computed again here by loops, games that are not whole do not count."""
 
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -28,6 +29,8 @@ from engram.paper.registry import STUDIES
 from tests.lab.pages.synthetic import declare, results
 from tests.lab.pages.test_study_page import Reader
 
+ROOT = Path(__file__).parents[3]
+SOURCE, COMMITTED = ROOT / "src" / "engram" / "paper" / "atari100k", ROOT / "results" / "atari100k"
 STUDY = STUDIES["atari100k"].only(seeds=(0, 1, 2))
 MFEC = STUDY.only(agents=("mfec",))
 SHARES: dict[Protocol, float] = {
@@ -209,12 +212,51 @@ def test_costs_and_explanations_are_means_of_the_runs(shown: Reader) -> None:
     assert "cut off: 120 of 2,400 without sticky actions" in shown.text
 
 
+def check_totals(folder: Path) -> None:
+    """Compare the first table of totals of a page with its evaluations, by other code than the report's."""
+    printed = [line.split(",") for line in (SOURCE / "published.csv").read_text().splitlines()[1:]]
+    ends = {(name, game): float(score) for name, game, score, *_ in printed}
+    evaluations = pl.read_parquet(folder / "evaluations.parquet")
+    scores = dict(zip(evaluations["run"], evaluations["score"], strict=True))
+    cells: dict[tuple[str, str, bool], list[float | None]] = {}
+    for run, place in json.loads((folder / "study.json").read_text())["runs"].items():
+        label = ", ".join([place["agent"].upper(), *([place["variant"]] if place["variant"] else [])])
+        game, sticky = place["env"].partition("?")[0], "repeat_action_probability" in place["env"]
+        low, high = ends["random", game], ends["human", game]
+        score = (scores[run] - low) / (high - low) if run in scores else None
+        cells.setdefault((label, game, sticky), []).append(score)
+    unfinished = {(label, game) for (label, game, _), found in cells.items() if None in found}
+    tables = Reader((folder / "index.html").read_text()).tables
+    caption, (head, *rows) = next(each for each in tables.items() if each[0].startswith("Human-normalised scores over"))
+    several = re.search(r"over (?:the )?(\w+)", caption)
+    for label in {label for label, _, _ in cells}:
+        row = {each[0].removeprefix("<b>"): each[1:] for each in rows}.get(label)
+        for column, sticky in enumerate([False, True] if "Mean, sticky" in head else [False]):
+            means = [
+                mean(each for each in found if each is not None)
+                for (who, game, way), found in cells.items()
+                if (who, way) == (label, sticky) and game in BENCHMARK and (who, game) not in unfinished
+            ]
+            if row is not None and several is not None and several[1] in (f"{len(means)}", number_in_words(len(means))):
+                assert numbers(row[column])[0] == pytest.approx(mean(means), abs=6e-4)
+                assert numbers(row[column + len(head[1:-1]) // 3])[0] == pytest.approx(median(means), abs=6e-4)
+                assert len(means) > 0
+            else:
+                assert label not in ("MFEC",), "the first table has MFEC, over all its games"
+
+
+@pytest.mark.skipif(not (COMMITTED / "evaluations.parquet").exists(), reason="there is no such page in results/")
+def test_the_committed_page_comes_out_again() -> None:
+    check_totals(COMMITTED)
+
+
 def test_the_page_can_be_made_again_without_the_runs(tmp_path: Path) -> None:
     few = MFEC.only(games=("pong", "qbert", "alien"))
     first = report(few, tmp_path, facts=True).write()
     again = Atari100kReport.read(few, tmp_path, tmp_path / "again").write()
     assert again.read_bytes() == first.read_bytes()
     assert "What the memory knew" in first.read_text()
+    check_totals(tmp_path)
     (tmp_path / FILE).write_text("run,cpu_seconds\n1,x\n")
     with pytest.raises(RunFolderError, match=r"runs\.csv.*make the report again from the runs"):
         Facts.read(Results.read(tmp_path))
