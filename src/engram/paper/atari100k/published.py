@@ -45,10 +45,10 @@ MEASURED = {  # how, as far as the sources print it
     "SimPLe": SILENT,
     "DrQ(ε)": SILENT,
     "SPR": "no sticky actions, up to 30 no-ops, 100 games of up to 108,000 frames (mila-iqia/spr)",
-    "IRIS": "no sticky actions (NoFrameskip-v4), at most one no-op and up to 108,000 frames in evaluation, 30 no-ops "
-    "and 20,000 frames in training (eloialonso/iris)",
-    "EfficientZero": "no sticky actions (NoFrameskip), up to 30 no-ops, 32 games of up to 108,000 frames in the final "
-    "test, 12,000 frames in training (YeWR/EfficientZero)",
+    "IRIS": "no sticky actions in the environments that its README names (NoFrameskip-v4), at most one no-op and up to "
+    "108,000 frames in evaluation, 30 no-ops and 20,000 frames in training (eloialonso/iris)",
+    "EfficientZero": "no sticky actions (NoFrameskip-v4), up to 30 no-ops, 3 runs, 32 games of up to 108,000 frames at "
+    "the end, 12,000 frames in training (YeWR/EfficientZero); the file of scores has one number per game",
     "MuZero": f"{SILENT}; it is EfficientZero's baseline",
     NAIT.name: "totals only",
 }
