@@ -21,6 +21,7 @@ from engram.runs.folder import RunFolder
 from engram.runs.run import Run
 from engram.training.evaluation import examine
 from engram.training.events import EpisodeEnd, Evaluation, Event
+from engram.training.visits import MOST, Visits
 from tests.faults.tally import Stopped, stop_at
 
 ROOM = "engram/OpenRoom-v0"
@@ -291,3 +292,41 @@ def test_an_encoder_that_has_not_settled_has_nothing_to_measure_yet() -> None:
     assert "reads/exact" not in measured[0]
     assert "explore/epsilon" in measured[0]
     assert "reads/distance" in measured[-1]
+
+
+@pytest.mark.parametrize("kind", [MFEC, NEC])
+def test_an_evaluation_tells_how_much_of_its_play_is_known(kind: Any) -> None:
+    agent = kind(ROOM, capacity=100, seed=1)
+    agent.learn(2_000)
+    seen: list[tuple[Any, int]] = []
+
+    class Watched(gymnasium.Wrapper[Any, Any, Any, Any]):
+        def reset(self, **options: Any) -> Any:
+            self.seen, info = super().reset(**options)
+            return self.seen, info
+
+        def step(self, action: Any) -> Any:
+            seen.append((self.seen, int(action)))
+            found = super().step(action)
+            self.seen = found[0]
+            return found
+
+    metrics = examine(agent, [Watched(gymnasium.make(ROOM))], 2_000, 3, max_steps=20).metrics
+    assert 0 < len(seen) <= MOST
+    apart = np.array([agent.distances(np.array(state)[None])[0, action] for state, action in seen], np.float64)
+    assert metrics["play/exact"] == pytest.approx((apart == 0).mean(), abs=1e-5)
+    assert metrics["play/distance"] == pytest.approx(np.sqrt(apart).mean(), rel=1e-4)
+    assert "play/exact" not in examine(D3QN(ROOM, seed=1), [gymnasium.make(ROOM)], 0, 1, max_steps=20).metrics
+
+
+@pytest.mark.parametrize("steps", [1, MOST, MOST + 1, 7 * MOST + 3])
+def test_visits_are_kept_evenly_apart(steps: int) -> None:
+    visits = Visits()
+    for step in range(steps):
+        visits.add(np.array([step]), step % 3)
+    kept = visits.observations[:, 0]
+    assert min(steps, MOST // 2) <= len(kept) <= MOST
+    assert kept[0] == 0
+    assert len({b - a for a, b in pairwise(kept.tolist())}) <= 1
+    assert steps - kept[-1] <= max(1, 2 * steps // len(kept))
+    assert visits.actions.tolist() == (kept % 3).tolist()

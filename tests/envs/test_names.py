@@ -4,7 +4,17 @@ from typing import Any
 
 import pytest
 
-from engram.envs.names import Named, as_text, compose, from_text, imports_nothing, parse, short_name, with_more
+from engram.envs.names import (
+    Named,
+    as_text,
+    compose,
+    from_text,
+    imports_nothing,
+    names_apart,
+    parse,
+    short_name,
+    with_more,
+)
 from engram.errors import InvalidInputError
 
 
@@ -56,6 +66,17 @@ def test_what_cannot_be_added_is_refused(
 ) -> None:
     with pytest.raises(InvalidInputError, match=said):
         with_more(env, options, wrappers)
+
+
+def test_environments_of_one_name_are_told_apart_by_what_differs() -> None:
+    plain, sticky, other = "pong?max_frames=9", "pong?max_frames=9&repeat_action_probability=0.25", "qbert?max_frames=9"
+    names = {plain: "pong", sticky: "pong (repeat_action_probability=0.25)", other: "qbert"}
+    assert names_apart([plain, sticky, other, plain]) == names
+    assert names_apart([sticky, other]) == {sticky: "pong", other: "qbert"}
+    assert names_apart(["pong?max_frames=9", "pong?max_frames=8"]) == {
+        "pong?max_frames=9": "pong (max_frames=9)",
+        "pong?max_frames=8": "pong (max_frames=8)",
+    }
 
 
 def test_short_names_tell_wrappers_too() -> None:

@@ -17,7 +17,7 @@ RUNS = {name: study for name, study in STUDIES.items() if study.grids}
 
 
 def test_every_folder_of_the_paper_is_a_study() -> None:
-    names = {"cartpole", "acrobot", "openroom", "fourroom", "atari", "forgetting", "open", "stream"}
+    names = {"cartpole", "acrobot", "openroom", "fourroom", "atari", "atari100k", "forgetting", "open", "stream"}
     assert set(STUDIES) == names
 
 
@@ -36,6 +36,7 @@ def test_what_a_study_names_can_be_imported(study: Study) -> None:
         ("openroom", 1205),
         ("fourroom", 1205),
         ("atari", 135),
+        ("atari100k", 304),
         ("forgetting", 1280),
         ("open", 1070),
     ],

@@ -31,7 +31,7 @@ from engram.training.evaluation import default_max_steps
 
 SHOWN = 2  # of the names of many runs
 GROUPS: Groups = {
-    "how much of it": ("quick", "seeds", "sizes", "strategies", "agents", "games"),
+    "how much of it": ("quick", "seeds", "sizes", "strategies", "agents", "games", "labels"),
     "where": ("out", "jobs", "ray", "reuse", "start_over"),
     "how each run is": ("env_kwargs", "wrapper", "steps", "encoder", "network", "exploration", "device"),
     "how it is evaluated": ("evaluation_interval_steps", "evaluation_episodes", "evaluation_max_steps"),
@@ -48,13 +48,14 @@ class Options(EnvOptions):
 
     study: Positional[
         str
-    ]  # cartpole, acrobot, openroom, fourroom, atari, forgetting, open, stream; or a file, my.toml or my.py
-    quick: bool = False  # a small part of it: two seeds, two memory sizes
+    ]  # cartpole, acrobot, openroom, fourroom, atari, atari100k, forgetting, open, stream; or a file, my.toml or my.py
+    quick: bool = False  # a small part of it: as a rule two seeds, two memory sizes
     seeds: str | None = None  # how many (5: its first five), from-to (5-9) or which (1,3,8)
     sizes: tuple[int, ...] = ()  # entries per action, instead of the study's
     strategies: tuple[str, ...] = ()  # instead of the study's
     agents: tuple[str, ...] = ()  # only these; one of your own gets grids like those of the study's agents
     games: tuple[str, ...] = ()  # only these environments, such as pong, ms_pacman
+    labels: tuple[str, ...] = ()  # only what has all these labels: plain or sticky, of atari100k
     env: tuple[str, ...] = ()  # other environments, each with the grids of the study's first one
     encoder: str | None = None  # from observations to keys, instead of each agent's usual one
     network: str | None = None  # from encoded observations to features; all agents must have one (--agents nec d3qn)
@@ -151,6 +152,7 @@ def choose(study: Study, options: Options) -> Study:
     chosen = (study.quick() if options.quick else study).only(
         agents=options.agents or None,
         games=options.games or None,
+        labels=options.labels,
         settings={name: value for name, value in settings.items() if value is not None},
         strategies=options.strategies or None,
         sizes=options.sizes or None,

@@ -106,6 +106,21 @@ def short_name(env: str) -> str:
     return "+".join([own, *(wrapper.rpartition(":")[2] for wrapper in wrappers)])
 
 
+def names_apart(envs: Iterable[str]) -> dict[str, str]:
+    """Short names by environment; those that share one are told apart by the options that not all of them have."""
+    groups: dict[str, list[str]] = {}
+    for env in dict.fromkeys(envs):
+        groups.setdefault(short_name(env), []).append(env)
+    found: dict[str, str] = {}
+    for name, alike in groups.items():
+        options = {env: re.findall(r"[^?&|]+=[^?&|]*", env) for env in alike}
+        common = set.intersection(*(set(each) for each in options.values()))
+        for env, each in options.items():
+            own = ", ".join(option for option in each if option not in common)
+            found[env] = f"{name} ({own})" if own else name
+    return found
+
+
 def imports_nothing(text: Any) -> bool:
     """Whether an environment chooses no code to run, so that a file may name it.
 

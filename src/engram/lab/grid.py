@@ -35,6 +35,7 @@ class Grid:
     evaluation_max_steps: int | None = None
     variant: str = ""  # what differs from the rest of the study
     suits: Callable[[Strategy], bool] | None = None  # leave out strategies that the settings do not suit
+    labels: tuple[str, ...] = ()  # by which a part of a study is chosen
 
     def __post_init__(self) -> None:
         for name, example in (("seeds", "[0, 1]"), ("strategies", '["lru", "dkm"]'), ("sizes", "[50, 500]")):
@@ -102,6 +103,7 @@ class Study:
     claims: str = ""  # a `ClaimList`; a report decides those of its claims that name the study
     report: str = ""  # a class that writes the study's page; by default `StudyReport`
     experiment: str = ""  # for a study that is not made of runs: a function (folder, seeds) that writes its files
+    brief: tuple[Grid, ...] = ()  # its quick form; none: two seeds and two sizes of each grid
     enlarged: Mapping[tuple[str, str, int], str] = field(default_factory=dict)
     """Learning curves that are also drawn by themselves: environment, agent and size → what they are."""
 
@@ -135,25 +137,30 @@ class Study:
 
     def quick(self) -> Self:
         """A small part of the study, which takes minutes."""
-        return replace(self, grids=tuple(grid.quick() for grid in self.grids))
+        return replace(self, grids=self.brief or tuple(grid.quick() for grid in self.grids))
 
     def only(
         self,
         *,
         agents: Sequence[str | type[Agent]] | None = None,
         games: Sequence[str] | None = None,
+        labels: Sequence[str] = (),
         settings: Mapping[str, Any] | None = None,
         **choices: Any,
     ) -> Self:
         """The study with these agents and environments only, and with other values for its grids where given.
 
+        Of the grids those are taken that have all the labels.
         An agent of the user's own that the study does not have gets grids like those of the study's own agents.
         """
         grids = list(self.grids) if agents is None else self._grids_of(agents)
         if games is not None:
-            names = list(dict.fromkeys(short_name(grid.env).lower() for grid in grids))
-            wanted = [checks.one_of("games", game.replace("_", "").lower(), names) for game in games]
-            grids = [grid for grid in grids if short_name(grid.env).lower() in wanted]
+            names = list(dict.fromkeys(_game(short_name(grid.env)) for grid in grids))
+            wanted = [checks.one_of("games", _game(game), names) for game in games]
+            grids = [grid for grid in grids if _game(short_name(grid.env)) in wanted]
+        for label in labels:
+            known = sorted({each for grid in grids for each in grid.labels})
+            grids = [grid for grid in grids if checks.one_of("labels", label, known) in grid.labels]
         given = {name: value for name, value in choices.items() if value is not None}
         return replace(
             self,
@@ -185,6 +192,11 @@ def is_foreign(agent: str | type[Agent]) -> bool:
 def agent_name(agent: str | type[Agent]) -> str:
     """The name of an agent, given in any way. A built-in one is not imported for it."""
     return find_agent(agent).name if is_foreign(agent) else str(agent)
+
+
+def _game(name: str) -> str:
+    """A name of an environment as it is compared: `MsPacman` and `ms_pacman` are the same."""
+    return name.replace("_", "").lower()
 
 
 def load(spec: str) -> Any:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from engram.errors import EngramError, RunFolderError, UnusableRunError
-from engram.files.disk import is_file, list_files, read_json
+from engram.errors import RunFolderError, UnusableRunError
+from engram.files.disk import is_file, list_files
 from engram.runs.folder import RunFolder
 from engram.runs.glance import Glance, glance_at
 from engram.typing import Array, Doubles
@@ -86,7 +86,7 @@ class RunRecord:
             Series.of([(entry["step"], entry["return"]) for entry in entries if entry["event"] == "episode"]),
             _metrics(entries),
             folder.result or {},
-            _meta(path / "meta.json"),
+            folder.meta,
         )
 
 
@@ -97,11 +97,3 @@ def _metrics(entries: list[dict[str, Any]]) -> dict[str, Series]:
         for name, value in entry.get("metrics", {}).items():
             points.setdefault(name, []).append((entry["step"], value))
     return {name: Series.of(found) for name, found in sorted(points.items())}
-
-
-def _meta(path: Path) -> dict[str, Any]:
-    """When and where the run was finished; nothing where that cannot be told."""
-    with suppress(EngramError, ValueError):
-        found = read_json(path) if is_file(path) else {}
-        return found if isinstance(found, dict) else {}
-    return {}

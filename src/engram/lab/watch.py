@@ -12,7 +12,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from engram.envs.names import short_name
+from engram.envs.names import names_apart
 from engram.lab.cell import strategy_name
 from engram.lab.fitted_table import FittedTable, height_of
 from engram.lab.labels import strategy_label
@@ -42,6 +42,7 @@ class Watch:
     def __post_init__(self) -> None:
         self._started = self._last_line = monotonic()
         self._columns = list(dict.fromkeys(_column(run) for run in self.runs))
+        self._envs = names_apart(run.env for run in self.runs)
         self.scores = {self._row(run): {} for run in self.runs}
         self._live: Live | None = None
 
@@ -125,7 +126,7 @@ class Watch:
         """The environment, the agent with what differs from the rest of the study, and the memory size of a run."""
         capacity, variant = getattr(run.settings, "capacity", None), self.variants.get(run.id)
         agent = f"{run.agent.label}, {variant}" if variant else run.agent.label
-        return short_name(run.env), agent, "–" if capacity is None else f"{capacity:,}"
+        return self._envs[run.env], agent, "–" if capacity is None else f"{capacity:,}"
 
     def picture(self) -> RenderableType:
         """The line of counts, the runs that are running, and the table where it fits the screen."""

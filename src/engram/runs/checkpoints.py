@@ -7,6 +7,7 @@ and if this process wrote it, or read it and found it whole. What cannot be read
 
 import re
 from collections.abc import Iterator, Mapping
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +32,7 @@ class Checkpoint(NamedTuple):
     state: dict[str, Any]
     log: dict[str, Any]
     versions: dict[str, str]
+    cpu_seconds: float = 0.0  # of the run up to here; 0 where an earlier version did not count them
 
 
 class Checkpoints:
@@ -55,11 +57,11 @@ class Checkpoints:
         """The checkpoints in the folder, the earliest first."""
         return [path for path in list_files(self._folder, "checkpoint-*") if CHECKPOINT.fullmatch(path.name)]
 
-    def save(self, step: int, state: Mapping[str, Any], log: Mapping[str, Any]) -> None:
+    def save(self, step: int, state: Mapping[str, Any], log: Mapping[str, Any], *, cpu_seconds: float = 0.0) -> None:
         """Write a checkpoint; then delete those before the one before it."""
         arrays, plain = split(state)
         segments = {name: self._write_segments(name, end, arrays) for name, end in find_rows(plain)}
-        about = {"run": self._name, "step": step, "versions": self.versions}
+        about = {"run": self._name, "step": step, "versions": self.versions, "cpu_seconds": cpu_seconds}
         path = self._folder / _name_of(step)
         write_arrays(path, {**about, "log": log, "plain": plain, "segments": segments}, arrays)
         self._needs[path] = {file for each in segments.values() for file in each["files"]}
@@ -74,10 +76,14 @@ class Checkpoints:
             for name, segments in manifest["segments"].items():
                 arrays[name] = self._read_segments(arrays[name], segments)
             found = Checkpoint(
-                manifest["step"], join(arrays, manifest["plain"]), manifest["log"], manifest.get("versions", {})
+                manifest["step"],
+                join(arrays, manifest["plain"]),
+                manifest["log"],
+                manifest.get("versions", {}),
+                manifest.get("cpu_seconds", 0.0),
             )
             if not _is_plausible(found) or path.name != _name_of(found.step):
-                raise TypeError("its step, log or versions are not those of a checkpoint of this name")
+                raise TypeError("its step, log, versions or cost are not those of a checkpoint of this name")
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
             raise ModelFileError(f"{path} is damaged: its manifest cannot be read ({error!r})") from error
         self._needs[path] = needs
@@ -199,11 +205,13 @@ def _name_of(step: int) -> str:
 
 def _is_plausible(checkpoint: Checkpoint) -> bool:
     """Whether the parts of a checkpoint that are not the agent's have the types that they should have."""
-    log, versions = checkpoint.log, checkpoint.versions
+    log, versions, cost = checkpoint.log, checkpoint.versions, checkpoint.cpu_seconds
     return (
         type(checkpoint.step) is int
         and type(log["bytes"]) is int
         and log["bytes"] >= 0
+        and type(cost) in (int, float)
+        and 0 <= cost < inf
         and isinstance(versions, dict)
         and all(isinstance(text, str) for pair in versions.items() for text in pair)
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from engram.agents import Agent
 from engram.runs.checkpoints import Checkpoints
 from engram.runs.log import ProgressLog
+from engram.runs.meter import Meter
 from engram.runs.run import Run
 from engram.runs.safe_points import SafePoints
 from engram.runs.trace import Trace
@@ -22,6 +23,7 @@ class Course:
     agent: Agent
     checkpoints: Checkpoints
     log: ProgressLog  # open
+    meter: Meter
     trace: Trace | None
     listeners: Listeners
     safe: SafePoints
@@ -52,4 +54,5 @@ class Course:
 
     def _save(self) -> None:
         traced = {} if self.trace is None else {"trace": self.trace.state_dict()}
-        self.checkpoints.save(self.agent.steps, self.agent.state_in_pieces() | traced, self.log.position())
+        state = self.agent.state_in_pieces() | traced
+        self.checkpoints.save(self.agent.steps, state, self.log.position(), cpu_seconds=self.meter.cpu_seconds)

@@ -2,8 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
+from typing import Any
 
 from engram.agents.common.model_file import read_model
+from engram.checks import is_number
 from engram.errors import EngramError, InvalidInputError, UnusableRunError
 from engram.files.disk import is_file, move_aside, read_file, write_atomically
 from engram.files.lock import FolderLock
@@ -58,4 +61,6 @@ def _write_last_checkpoint(folder: RunFolder, run: Run) -> None:
     agent = run.make_agent()
     agent.load_state_dict(read_model(folder.model_file).state)
     position = end_of(read_file(folder.progress_file))
-    folder.checkpoints(run).save(agent.steps, agent.state_in_pieces(), position)
+    told: Any = folder.meta.get("cpu_seconds")
+    spent = told if is_number(told) and 0 <= told < inf else 0.0
+    folder.checkpoints(run).save(agent.steps, agent.state_in_pieces(), position, cpu_seconds=spent)

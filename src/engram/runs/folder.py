@@ -2,13 +2,14 @@
 
 `config.json`, `progress.jsonl`, `model.safetensors` and `result.json` hold only what the config determines, so
 that two runs of one config are equal byte for byte. `result.json` is written last: its presence means done.
-Times, versions and the machine go to `meta.json`.
+Times, costs, versions and the machine go to `meta.json`.
 """
 
 import platform
 import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -33,6 +34,7 @@ from engram.runs.checkpoints import Checkpoints
 from engram.runs.course import Course
 from engram.runs.finished import check_agreement, is_result, result_of
 from engram.runs.log import ProgressLog, events_of, read_log
+from engram.runs.meter import Meter
 from engram.runs.restoring import REMEDY, restore
 from engram.runs.run import Run, run_from_json
 from engram.runs.run_files import CONFIG, PRODUCTS, as_json, files_of_run, holds_others, tidy_up
@@ -81,6 +83,13 @@ class RunFolder:
     def config(self) -> dict[str, Any] | None:
         """The content of `config.json`, or None if there is none."""
         return self._read_json(self._config, CONFIG_REMEDY)
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The content of `meta.json`: when and where the run was finished; empty where that cannot be told."""
+        with suppress(EngramError):
+            return self._read_json(self._meta) or {}
+        return {}
 
     def _read_json(self, path: Path, remedy: str = REMEDY) -> dict[str, Any] | None:
         """A mapping from a JSON file, or None if there is none."""
@@ -213,13 +222,14 @@ class RunFolder:
                 Listeners(agent, callback, 0).catch_up(self.history)
                 return result
             found = restore(agent, checkpoints, log, (self.model_file, self._meta), tell)
+            meter = Meter(0.0 if found is None else found.cpu_seconds)
             tracing = begin_trace(self.path, agent, run.steps, found, wanted=trace)
             due = (cadence or Cadence.of(agent)).clock(agent.steps)
             with log:
                 log.open(None if found is None else found.log)
                 listeners = Listeners(agent, callback, run.steps - agent.steps)
                 listeners.catch_up(self.history)
-                course = Course(run, agent, checkpoints, log, tracing, listeners, safe, due)
+                course = Course(run, agent, checkpoints, log, meter, tracing, listeners, safe, due)
                 if not course.take_steps(None if found is None else agent.steps):
                     return None
                 log.position()
@@ -229,7 +239,8 @@ class RunFolder:
                 if tracing is not None:
                     tracing.finish()
                 self._save_model(agent)
-                write_atomically(self._meta, as_json(_metadata(started, time.monotonic() - clock)).encode())
+                meta = _metadata(started, time.monotonic() - clock) | meter.cost(agent)
+                write_atomically(self._meta, as_json(meta).encode())
                 write_atomically(self._result, as_json(result).encode())
                 checkpoints.clear()
         return result

@@ -17,6 +17,7 @@ from engram.randomness import reset_seed
 from engram.training.environment import CheckedEnv
 from engram.training.events import Evaluation, Event, Metrics, Step
 from engram.training.vector_evaluation import play_vector
+from engram.training.visits import Visits
 from engram.typing import Array, Doubles, Longs
 
 VectorEnv = gymnasium.vector.VectorEnv[Any, Any, Any]
@@ -77,8 +78,15 @@ class Learning(Predictor, Protocol):
     def config(self) -> Any:
         """Its settings, of which one is the discount."""
 
+    @property
+    def has_memory(self) -> bool:
+        """Whether it remembers states, so that those of an evaluation have distances to them."""
+
     def measure(self, starts: Array, followed: Doubles, masks: Array | None = None) -> Metrics:
         """Metrics of an evaluation whose episodes began so, and their discounted returns."""
+
+    def measure_visits(self, observations: Array, actions: Longs) -> Metrics:
+        """Metrics of states that an evaluation visited, and the actions taken in them."""
 
 
 def play_episodes(
@@ -91,16 +99,18 @@ def play_episodes(
     epsilon: float = 0.0,
     max_steps: int | None = None,
     starts: Starts | None = None,
+    visits: Visits | None = None,
 ) -> tuple[list[float], list[int]]:
     """Returns and lengths of the episodes, in order of their number.
 
     Each environment plays one episode after the other; all take their steps together, so that the agent sees
     a batch. Episode i always begins from the same seed, and with ε > 0 takes its random actions from it too, so the
     result does not depend on how many environments there are. An episode is cut off after `max_steps`. Wrappers that
-    keep statistics use those of the agent's training, and keep them. How episodes began is noted in `starts`, if given.
+    keep statistics use those of the agent's training, and keep them. How episodes began is
+    noted in `starts`, and some of the states that they visited in `visits`, if given.
     """
     with frozen(envs, learned_states(agent)) as begin_episode:
-        return _play(agent, envs, episodes, seed, deterministic, epsilon, max_steps, begin_episode, starts)
+        return _play(agent, envs, episodes, seed, deterministic, epsilon, max_steps, begin_episode, starts, visits)
 
 
 def _play(
@@ -113,6 +123,7 @@ def _play(
     max_steps: int | None,
     begin_episode: Callable[[int], None],
     starts: Starts | None,
+    visits: Visits | None,
 ) -> tuple[list[float], list[int]]:
     returns, lengths = [0.0] * episodes, [0] * episodes
     checked = [CheckedEnv(env) for env in envs]
@@ -120,6 +131,7 @@ def _play(
     observations: dict[int, Any] = {}
     dice: dict[int, np.random.Generator] = {}
     begun = 0
+    first_action = int(getattr(envs[0].action_space, "start", 0))
 
     def begin(i: int) -> None:
         nonlocal begun
@@ -146,6 +158,8 @@ def _play(
                 action = int(dice[i].choice(_actions(envs[i], checked[i].allowed)))  # noqa: PLW2901
             number = playing[i]
             lengths[number] += 1
+            if visits is not None:
+                visits.add(observations[i], action - first_action)
             observations[i], reward, terminated, truncated, _ = checked[i].step(action, lengths[number])
             returns[number] += reward
             if starts is not None:
@@ -258,12 +272,14 @@ def examine(
     max_steps: int | None = None,
 ) -> Evaluation:
     """Evaluate an agent after so many steps of its training, and measure what explains the result."""
-    starts = Starts(episodes, float(agent.config.discount))
+    starts, visits = Starts(episodes, float(agent.config.discount)), Visits() if agent.has_memory else None
     returns, lengths = play_episodes(
-        agent, envs, episodes, seed=agent.seed, epsilon=epsilon, max_steps=max_steps, starts=starts
+        agent, envs, episodes, seed=agent.seed, epsilon=epsilon, max_steps=max_steps, starts=starts, visits=visits
     )
     masks = None if all(each is None for each in starts.allowed) else _masks(envs[0], starts.allowed)
-    metrics = agent.measure(np.stack(starts.observations), np.array(starts.followed), masks)
+    metrics = dict(agent.measure(np.stack(starts.observations), np.array(starts.followed), masks))
+    if visits is not None:
+        metrics |= agent.measure_visits(visits.observations, visits.actions)
     return Evaluation(step, tuple(returns), tuple(lengths), metrics)
 
 

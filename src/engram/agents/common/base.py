@@ -43,7 +43,7 @@ from engram.sources import is_ours, source_digest
 from engram.training.events import NO_METRICS, Event, Metrics, Step
 from engram.training.listening import CallbackLike, Listeners, as_list
 from engram.training.loop import LoopState, check_action, play
-from engram.typing import Array, Doubles, Floats
+from engram.typing import Array, Doubles, Floats, Longs
 
 AT_THE_DOOR = {"q_values", "distances"}  # methods of every agent that users hand observations to
 ANY_SETTINGS: Callable[..., Any] = AgentConfig  # for type checkers, which do not know the settings of your own agents
@@ -396,6 +396,15 @@ class Agent(ABC):
         apart = None if type(self).distances is Agent.distances else self.distances(starts)
         kept = metrics_of_memory(self.memory) if self.has_memory else {}  # type: ignore[attr-defined]
         return rounded(metrics_of_starts(q, apart, followed, masks) | kept)
+
+    def measure_visits(self, observations: Array, actions: Longs) -> Metrics:
+        """Metrics of states that an evaluation visited, and the actions taken in them: how well they are known."""
+        if type(self).distances is Agent.distances:
+            return {}
+        apart = self.distances(observations)[np.arange(len(actions)), actions].astype(np.float64)
+        known = np.isfinite(apart)
+        metrics = {"play/exact": float((apart == 0).mean())}
+        return rounded(metrics | ({"play/distance": float(np.sqrt(apart[known]).mean())} if known.any() else {}))
 
     def plot_memory(self, axes: str | None = None) -> Any:
         """A picture of what the memory holds, one panel per action: it has `save`, and a notebook shows it.

@@ -19,6 +19,8 @@ MEANINGS = {  # by name; those of tables by the name of their family
     "start/value": "Q of the best action in the first states of an evaluation's episodes, on average",
     "start/bias": "that Q (start/value) minus the discounted return that followed",
     "start/distance": "the distance from those first states to the nearest entry of any action",
+    "play/exact": "the share of states of an evaluation that are in the table of the action taken there, exactly",
+    "play/distance": "the distance from those states to the nearest entry in the table of the action taken",
     "fill": "entries over capacity, of each action's table",
     "entries/value": "the mean of all stored values",
     "entries/n": "the states in a cluster, on average (kmeans, dkm, fading)",

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engram.agents import label_of
-from engram.envs.names import short_name
+from engram.envs.names import names_apart
 from engram.lab.labels import strategy_label
 from engram.lab.pages import page
 from engram.lab.results import Results
@@ -18,9 +18,10 @@ def how_it_was_made(results: Results, evaluation: str) -> page.Section:
     facts["Evaluation"] = [evaluation]
     rows: list[list[str | page.Entry]] = []
     columns = ["env", "agent", "strategy", "capacity", "variant"]
+    names = names_apart(results.runs["env"])
     for (env, agent, strategy, capacity, variant), runs in results.runs.group_by(columns, maintain_order=True):
         memory = [] if capacity is None else [strategy_label(str(strategy)), f"{capacity:,}"]
-        place = [short_name(str(env)), label_of(str(agent)), *memory, *([str(variant)] if variant else [])]
+        place = [names[str(env)], label_of(str(agent)), *memory, *([str(variant)] if variant else [])]
         rows.append([", ".join(place), page.Entry("", runs.sort("seed")["run"].to_list())])
     listed = page.Table(["cell", "runs"], rows, prose=True)
     commands = list(dict.fromkeys(call["command"] for call in results.calls))

@@ -31,7 +31,8 @@ def worth_in_words(counts: Collection[int]) -> str:
     if not few:
         return ""
     if few[0] < 3:
-        return f"No interval is drawn for {_either([n for n in few if n < 3])} seed{'' if few == [1] else 's'}."
+        without = [n for n in few if n < 3]
+        return f"No interval is drawn for {_either(without)} seed{'' if without == [1] else 's'}."
     return (
         f"With {number_in_words(few[0])} seeds an interval rests on {number_in_words(few[0] - 1)} independent "
         "differences: it is wide, and right only if scores spread as a normal distribution does."
