@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from engram import checks
 from engram.errors import InvalidInputError
 from engram.exploration.base import Exploration, View, check_steps, linear, sample
 from engram.typing import Doubles
@@ -47,11 +46,10 @@ class Lasting(Exploration):
     name = "lasting"
 
     def __post_init__(self) -> None:
-        checks.within("initial", self.initial, 0, 1)
-        checks.within("final", self.final, 0, 1)
-        check_steps(self.start_steps, self.end_steps)
-        checks.within("tail", self.tail, 0, 100)
-        checks.at_least("longest", self.longest, 1, MOST_LONGEST)
+        self.check_numbers({"initial": (0, 1), "final": (0, 1)})
+        check_steps(self)
+        self.check_numbers({"tail": (0, 100)})
+        self.check_whole({"longest": (1, MOST_LONGEST)})
 
     @cached_property
     def kept(self) -> Kept:
