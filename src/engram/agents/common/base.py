@@ -310,7 +310,7 @@ class Agent(ABC):
             heard=heard,
             after_game=self.wrappers.begin_game if self.wrappers.start else None,
         )
-        return self.wrappers.followed(env, events) if self.wrappers.start else events
+        return self.wrappers.followed(env, events, lambda: self.loop.resetting) if self.wrappers.start else events
 
     def predict(
         self,
