@@ -187,7 +187,13 @@ class GameStates:
         try:
             yield from events
         finally:
-            self._now, self._env = self.start if resetting() else states_of(env), None
+            if self._env is env:  # no other state was loaded meanwhile
+                self._now, self._env = self.start if resetting() else states_of(env), None
+
+    @property
+    def statistics(self) -> list[str]:
+        """The wrappers that keep running statistics, such as means of observations."""
+        return [name for name, state in self.start.items() if state.keys() >= set(RUNNING)]
 
     def begin_game(self) -> None:
         """The next game begins from how things are now."""
