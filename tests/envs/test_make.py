@@ -51,6 +51,10 @@ def test_an_environment_has_an_id_only_if_the_id_makes_an_equal_one() -> None:
     assert registered_name(gymnasium.make("CartPole-v1", render_mode="rgb_array")) == "CartPole-v1"
     assert registered_name(Corridor()) is None
     assert registered_name(gymnasium.wrappers.TransformReward(gymnasium.make("CartPole-v1"), float)) is None
+    normalised = gymnasium.wrappers.NormalizeObservation(gymnasium.make("CartPole-v1"))
+    assert registered_name(normalised) == "CartPole-v1|NormalizeObservation"
+    normalised.update_running_mean = False
+    assert registered_name(normalised) is None, "a file would make one that learns"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from engram.envs.forms import form_of
 from engram.envs.limits import is_limited
 from engram.envs.modules import import_own
 from engram.envs.names import Named, compose, imports_nothing, parse, parse_id
-from engram.envs.wrapper_state import GameStates
+from engram.envs.wrapper_state import SWITCH, GameStates
 from engram.envs.wrapping import wrap, wrappers_of
 from engram.errors import EngramError, FaultyEnvironmentError, InvalidInputError, MissingExtraError
 from engram.plain_data import as_plain, comes_back
@@ -137,7 +137,8 @@ def _wrapper_links(env: Env, spec: Any) -> tuple[int | None, list[Named] | None]
                 links.append(Named(kind.__name__, {"max_episode_steps": wrapper._max_episode_steps}))
             continue
         arguments = getattr(next(recorded, None), "kwargs", None)
-        if getattr(wrappers, kind.__name__, None) is not kind or arguments is None:
+        known = getattr(wrappers, kind.__name__, None) is kind and arguments is not None
+        if not known or not getattr(wrapper, SWITCH, True):  # which no name can say
             return limit, None
         usual = {key: each.default for key, each in inspect.signature(kind).parameters.items()}
         links.append(Named(kind.__name__, _unusual(arguments, usual)))
