@@ -157,26 +157,26 @@ def test_a_part_with_arguments_must_be_a_dataclass() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "options"),
+    ("setting", "kind", "given", "kept"),
     [
-        ({"exploration": EpsilonGreedy(end_steps=1e4)}, {"end_steps": 10_000}),  # type: ignore[arg-type]
-        ({"exploration": Lasting(longest=5.0, tail=np.float64(1.5))}, {"longest": 5, "tail": 1.5}),  # type: ignore[arg-type]
-        ({"exploration": EpsilonGreedy(start_steps=np.int64(5), initial=np.float32(0.5))}, {"start_steps": 5}),  # type: ignore[arg-type]
-        ({"strategy": DynamicKMeans(decay=np.float32(0.5))}, {"decay": 0.5}),
-        ({"strategy": FadingKMeans(lifetime=np.int32(7))}, {"lifetime": 7}),
-        ({"encoder": Scaled(steps=np.int16(9))}, {"steps": 9}),  # type: ignore[arg-type]
+        ("exploration", EpsilonGreedy, {"end_steps": 1e4}, {"end_steps": 10_000}),
+        ("exploration", Lasting, {"longest": 5.0, "tail": np.float64(1.5)}, {"longest": 5, "tail": 1.5}),
+        ("exploration", EpsilonGreedy, {"start_steps": np.int64(5), "initial": np.float32(0.5)}, {"initial": 0.5}),
+        ("strategy", DynamicKMeans, {"decay": np.float32(0.5)}, {"decay": 0.5}),
+        ("strategy", FadingKMeans, {"lifetime": np.int32(7)}, {"lifetime": 7}),
+        ("encoder", Scaled, {"steps": np.int16(9)}, {"steps": 9}),
     ],
 )
 def test_options_are_pythons_own_numbers_so_that_a_file_holds_them(
-    settings: dict[str, Any], options: dict[str, Any], tmp_path: Path
+    setting: str, kind: Any, given: dict[str, Any], kept: dict[str, Any], tmp_path: Path
 ) -> None:
-    agent = MFEC("CartPole-v1", capacity=5, **settings).learn(20)
-    agent.save(tmp_path / "model.safetensors")
-    (name,) = settings
-    loaded = getattr(load(tmp_path / "model.safetensors").config, name)
-    assert loaded == settings[name]
+    part = kind(**given)
+    settings: dict[str, Any] = {"capacity": 5, setting: part}
+    MFEC("CartPole-v1", **settings).learn(20).save(tmp_path / "model.safetensors")
+    loaded = getattr(load(tmp_path / "model.safetensors").config, setting)
+    assert loaded == part
     assert all(type(each) in (int, float) for each in loaded.options.values())
-    assert loaded.options.items() >= options.items()
+    assert loaded.options.items() >= kept.items()
 
 
 def test_a_file_in_which_a_whole_number_is_a_float_is_read() -> None:
@@ -195,11 +195,13 @@ class Listed(Exploration):
 
 
 def test_options_of_ones_own_part_are_plain_data_or_refused_when_an_agent_is_made(tmp_path: Path) -> None:
-    for chances in (np.float32(0.5), (1, (np.int8(2), 0.5)), {"left": np.bool_(True)}):
+    good: list[Any] = [np.float32(0.5), (1, (np.int8(2), 0.5)), {"left": np.bool_(True)}]
+    bad: list[Any] = [np.ones(2), {1: 0.5}, float("nan"), {0.5}]
+    for chances in good:
         agent = MFEC("CartPole-v1", exploration=Listed(chances), capacity=5).learn(9)
         agent.save(tmp_path / "model.safetensors")
         assert load(tmp_path / "model.safetensors", exploration=Listed(chances)).steps == 9
-    for chances in (np.ones(2), {1: 0.5}, float("nan"), {0.5}):
+    for chances in bad:
         with pytest.raises(InvalidInputError, match=r"Listed has the option chances=.*, which files and run"):
             MFEC("CartPole-v1", exploration=Listed(chances), capacity=5)
 

@@ -79,9 +79,8 @@ def test_an_environment_that_was_wrapped_in_python_has_the_name_that_makes_it_ag
 def test_an_environment_with_an_option_that_is_no_plain_data_has_no_name() -> None:
     acrobot, ones = gymnasium.make("Acrobot-v1"), np.ones(6, np.float32)
     assert registered_name(gymnasium.wrappers.RescaleObservation(acrobot, -ones, ones)) is None
-    gymnasium.register(
-        "WithArrays-v0", entry_point=lambda goal, start: Walk(), kwargs={"goal": np.zeros(2), "start": len}
-    )
+    make: Any = lambda goal, start: Walk()  # noqa: E731
+    gymnasium.register("WithArrays-v0", entry_point=make, kwargs={"goal": np.zeros(2), "start": len})
     try:
         assert registered_name(gymnasium.make("WithArrays-v0")) == "WithArrays-v0"
         assert registered_name(gymnasium.make("WithArrays-v0", goal=np.ones(2), start=None)) is None

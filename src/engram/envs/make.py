@@ -137,8 +137,8 @@ def _wrapper_links(env: Env, spec: Any) -> tuple[int | None, list[Named] | None]
                 links.append(Named(kind.__name__, {"max_episode_steps": wrapper._max_episode_steps}))
             continue
         arguments = getattr(next(recorded, None), "kwargs", None)
-        known = getattr(wrappers, kind.__name__, None) is kind and arguments is not None
-        if not known or not getattr(wrapper, SWITCH, True):  # which no name can say
+        stands_still = not getattr(wrapper, SWITCH, True)  # which no name can say
+        if getattr(wrappers, kind.__name__, None) is not kind or arguments is None or stands_still:
             return limit, None
         usual = {key: each.default for key, each in inspect.signature(kind).parameters.items()}
         links.append(Named(kind.__name__, _unusual(arguments, usual)))
