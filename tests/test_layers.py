@@ -16,6 +16,7 @@ LAYERS = (
     (
         "errors",
         "typing",
+        "checked_fields",
         "checks",
         "compiling",
         "borrowing",
@@ -25,6 +26,7 @@ LAYERS = (
         "devices",
         "recording",
         "parts",
+        "plain_data",
         "sources",
         "frames",
         "machine",

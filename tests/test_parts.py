@@ -9,13 +9,17 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from engram import MFEC
+from engram import MFEC, load
 from engram.encoders import ENCODERS, Encoder
 from engram.encoders.projection import Projection
+from engram.encoders.scaled import Scaled
 from engram.errors import InvalidInputError
 from engram.exploration import EXPLORATIONS, Exploration, View
 from engram.exploration.epsilon_greedy import EpsilonGreedy
+from engram.exploration.lasting import Lasting
 from engram.memory.strategies import STRATEGIES
+from engram.memory.strategies.dkm import DynamicKMeans
+from engram.memory.strategies.fading import FadingKMeans
 from engram.networks import NETWORKS
 from engram.parts import Family, parse_value
 from engram.sources import source_digest
@@ -150,6 +154,56 @@ def test_a_part_with_arguments_must_be_a_dataclass() -> None:
 
     with pytest.raises(InvalidInputError, match="Untold takes arguments, so it must be a dataclass"):
         MFEC("CartPole-v1", exploration=Untold(0.5))
+
+
+@pytest.mark.parametrize(
+    ("setting", "kind", "given", "kept"),
+    [
+        ("exploration", EpsilonGreedy, {"end_steps": 1e4}, {"end_steps": 10_000}),
+        ("exploration", Lasting, {"longest": 5.0, "tail": np.float64(1.5)}, {"longest": 5, "tail": 1.5}),
+        ("exploration", EpsilonGreedy, {"start_steps": np.int64(5), "initial": np.float32(0.5)}, {"initial": 0.5}),
+        ("strategy", DynamicKMeans, {"decay": np.float32(0.5)}, {"decay": 0.5}),
+        ("strategy", FadingKMeans, {"lifetime": np.int32(7)}, {"lifetime": 7}),
+        ("encoder", Scaled, {"steps": np.int16(9)}, {"steps": 9}),
+    ],
+)
+def test_options_are_pythons_own_numbers_so_that_a_file_holds_them(
+    setting: str, kind: Any, given: dict[str, Any], kept: dict[str, Any], tmp_path: Path
+) -> None:
+    part = kind(**given)
+    settings: dict[str, Any] = {"capacity": 5, setting: part}
+    MFEC("CartPole-v1", **settings).learn(20).save(tmp_path / "model.safetensors")
+    loaded = getattr(load(tmp_path / "model.safetensors").config, setting)
+    assert loaded == part
+    assert all(type(each) in (int, float) for each in loaded.options.values())
+    assert loaded.options.items() >= kept.items()
+
+
+def test_a_file_in_which_a_whole_number_is_a_float_is_read() -> None:
+    described = EpsilonGreedy().describe() | {"end_steps": 10_000.0}
+    assert EXPLORATIONS.restore(described).describe()["end_steps"] == 10_000
+    with pytest.raises(InvalidInputError, match=r"end_steps must be int, got 10000\.5"):
+        EXPLORATIONS.restore(described | {"end_steps": 10_000.5})
+
+
+@dataclass(frozen=True)
+class Listed(Exploration):
+    chances: Any
+
+    def choose(self, step: int, generator: np.random.Generator, view: View) -> int:
+        return 0
+
+
+def test_options_of_ones_own_part_are_plain_data_or_refused_when_an_agent_is_made(tmp_path: Path) -> None:
+    good: list[Any] = [np.float32(0.5), (1, (np.int8(2), 0.5)), {"left": np.bool_(True)}]
+    bad: list[Any] = [np.ones(2), {1: 0.5}, float("nan"), {0.5}]
+    for chances in good:
+        agent = MFEC("CartPole-v1", exploration=Listed(chances), capacity=5).learn(9)
+        agent.save(tmp_path / "model.safetensors")
+        assert load(tmp_path / "model.safetensors", exploration=Listed(chances)).steps == 9
+    for chances in bad:
+        with pytest.raises(InvalidInputError, match=r"Listed has the option chances=.*, which files and run"):
+            MFEC("CartPole-v1", exploration=Listed(chances), capacity=5)
 
 
 def test_a_part_that_defines_too_little_says_what_is_missing() -> None:

@@ -36,7 +36,9 @@ from typing import (
 import numpy as np
 
 from engram import checks
+from engram.checked_fields import CheckedFields
 from engram.errors import InvalidInputError, MissingExtraError
+from engram.plain_data import as_plain, comes_back
 from engram.sources import source_digest
 
 PartType = TypeVar("PartType", bound="Part")
@@ -50,7 +52,7 @@ class Spaces(NamedTuple):
     actions: int
 
 
-class Part:
+class Part(CheckedFields):
     """A piece of an agent that can be exchanged. Its options are the fields of its dataclass."""
 
     name: ClassVar[str]  # in files, tables and figures; the class's name if not given
@@ -76,8 +78,7 @@ class Part:
 
     def describe(self) -> dict[str, Any]:
         """The part as plain data: its name, its options and, for a part of the user's own, a digest of its source."""
-        options = {name: list(each) if isinstance(each, tuple) else each for name, each in self.options.items()}
-        described = {"name": self.name, **options}
+        described = {"name": self.name, **as_plain(self.options)}
         return described if self.is_built_in else {**described, "source": source_digest(type(self))}
 
     def spec(self) -> str:
@@ -180,14 +181,20 @@ class Family(Generic[PartType]):
         return f"built in: {', '.join(self.built_in)}; your own: an instance in Python, or module:Class"
 
 
-def check_options(kind: type[Part], word: str) -> None:
-    """Raise InvalidInputError for a class with arguments that are not told: they would be missing in files and ids."""
-    whole: Any = kind
+def check_options(part: Part, word: str) -> None:
+    """Raise InvalidInputError for arguments that are not told, or not as plain data: files and ids need all of them."""
+    whole: Any = type(part)
     if not is_dataclass(whole) and len(inspect.signature(whole).parameters) > 0:
         raise InvalidInputError(
-            f"the {word} {kind.__name__} takes arguments, so it must be a dataclass: its fields are the options that "
+            f"the {word} {whole.__name__} takes arguments, so it must be a dataclass: its fields are the options that "
             "files, run ids and command lines know"
         )
+    for name, value in part.describe().items():
+        if not comes_back(value):
+            raise InvalidInputError(
+                f"the {word} {whole.__name__} has the option {name}={checks.shown(value, 100)}, which files and run "
+                "ids cannot hold; options must be finite numbers, text, True, False, None, or lists and dicts of these"
+            )
 
 
 def import_class(module: str, name: str, base: type[PartType], spec: str) -> type[PartType]:
@@ -290,7 +297,8 @@ def may_be(value: Any, hint: Any) -> bool:
         if get_origin(kind) is Literal:
             right = isinstance(value, str) and value in get_args(kind)
         elif kind in (int, float):
-            right = isinstance(value, (int, kind)) and not isinstance(value, bool)
+            whole = isinstance(value, float) and value.is_integer()  # which a part makes an int of
+            right = (isinstance(value, (int, kind)) or whole) and not isinstance(value, bool)
         elif kind in (bool, str, NoneType):
             right = isinstance(value, kind)
         else:

@@ -59,6 +59,17 @@ def test_every_agent_learns_from_them_and_goes_on(kind: type[Agent], tmp_path: P
     agent.check_valid()
 
 
+@pytest.mark.parametrize("wrapper", ["NormalizeObservation", "NormalizeReward"])
+def test_they_are_refused_where_training_sees_them_through_statistics(wrapper: str, tmp_path: Path) -> None:
+    agent = MFEC(f"CartPole-v1|{wrapper}", capacity=20)
+    with pytest.raises(InvalidInputError, match=rf"the environment has {wrapper}, .*; make the agent without"):
+        agent.learn_from(record(1))
+    assert agent.steps == 0
+    agent.save(tmp_path / "agent.safetensors")
+    with pytest.raises(InvalidInputError, match=f"the environment has {wrapper}"):
+        MFEC.load(tmp_path / "agent.safetensors", for_prediction=True).learn_from(record(1))
+
+
 def test_mfec_remembers_the_discounted_returns_that_followed() -> None:
     (episode,) = record(1)
     agent = MFEC("CartPole-v1", capacity=200).learn_from([episode])

@@ -80,6 +80,19 @@ def test_values_of_a_discrete_space_are_told_apart_and_others_kept() -> None:
     assert form_of(spaces.MultiDiscrete([2, 3]), "it").read(np.array([1, 0]))[0].tolist() == [[0, 1, 1, 0, 0]]
 
 
+def test_a_list_of_tuples_is_several_observations_however_many() -> None:
+    space = gymnasium.spaces.Tuple((gymnasium.spaces.Discrete(3), gymnasium.spaces.Discrete(3)))
+    form, seen = form_of(space, "pairs"), [(0, 1), (2, 0), (1, 1)]
+    rows = [form.read(each)[0][0].tolist() for each in seen]
+    for count in (1, 2, 3):
+        several, single = form.read(seen[:count])
+        assert (several.tolist(), single) == (rows[:count], False)
+    assert form.read((np.array([0, 2]), np.array([1, 0])))[0].tolist() == rows[:2], "as vector environments give them"
+    assert form.read([2, 0])[0].tolist() == [rows[1]], "an environment may give a list for a tuple"
+    with pytest.raises(InvalidInputError, match="a list of such tuples for several"):
+        form.read([[0, 1], [2, 0]])
+
+
 def test_channels_come_first_only_where_they_were_last() -> None:
     image = np.arange(7 * 6 * 3, dtype=np.uint8).reshape(7, 6, 3)
     rows, _ = form_of(SPACES["image"], "it").read(image)
@@ -95,7 +108,8 @@ def test_channels_come_first_only_where_they_were_last() -> None:
         ("dict", {"far": [0.0, 1.0]}, "observations must be a dict with 'far', 'kind', 'bits', got"),
         ("dict", {"far": [0.0], "kind": 0, "bits": [0, 0]}, r"observations\['far'\] must have shape \(2,\)"),
         ("dict", {"far": [[0.0, 1.0]] * 2, "kind": 0, "bits": [0, 0]}, "parts for one observation, or all for equally"),
-        ("tuple", (1,), r"observations must be a tuple of 2, got"),
+        ("tuple", (1,), r"observations must be a tuple of 2, or a list of such tuples, got"),
+        ("tuple", [[0, 1], [[0.0], [1.0]]], r"must be a tuple of 2, a list of such tuples for several, .*other things"),
         ("number", 2, "must be whole numbers of the environment's space"),
         ("number", 4.0, "must be whole numbers of the environment's space"),
         ("image", np.zeros((7, 6)), r"observations must have shape \(batch, 3, 7, 6\)"),

@@ -51,6 +51,10 @@ def test_an_environment_has_an_id_only_if_the_id_makes_an_equal_one() -> None:
     assert registered_name(gymnasium.make("CartPole-v1", render_mode="rgb_array")) == "CartPole-v1"
     assert registered_name(Corridor()) is None
     assert registered_name(gymnasium.wrappers.TransformReward(gymnasium.make("CartPole-v1"), float)) is None
+    normalised = gymnasium.wrappers.NormalizeObservation(gymnasium.make("CartPole-v1"))
+    assert registered_name(normalised) == "CartPole-v1|NormalizeObservation"
+    normalised.update_running_mean = False
+    assert registered_name(normalised) is None, "a file would make one that learns"
 
 
 @pytest.mark.parametrize(
@@ -70,6 +74,31 @@ def test_an_environment_that_was_wrapped_in_python_has_the_name_that_makes_it_ag
     assert registered_name(env) == name
     assert str(make_by_id(name)) == str(env)
     assert EnvSource(env).limited == ("-1" not in name)
+
+
+def test_an_environment_with_an_option_that_is_no_plain_data_has_no_name() -> None:
+    acrobot, ones = gymnasium.make("Acrobot-v1"), np.ones(6, np.float32)
+    assert registered_name(gymnasium.wrappers.RescaleObservation(acrobot, -ones, ones)) is None
+    make: Any = lambda goal, start: Walk()  # noqa: E731
+    gymnasium.register("WithArrays-v0", entry_point=make, kwargs={"goal": np.zeros(2), "start": len})
+    try:
+        assert registered_name(gymnasium.make("WithArrays-v0")) == "WithArrays-v0"
+        assert registered_name(gymnasium.make("WithArrays-v0", goal=np.ones(2), start=None)) is None
+        assert resolved_options("WithArrays-v0?size=3") == {
+            "goal": "a ndarray",
+            "start": "a builtin_function_or_method",
+            "size": 3,
+        }
+    finally:
+        del gymnasium.registry["WithArrays-v0"]
+
+
+def test_limits_of_each_number_can_be_named() -> None:
+    env = make_by_id("Acrobot-v1|RescaleObservation?min_obs=[-1,-2,-1,-1,-1,-1]&max_obs=[1,1,1,1,1,5]")
+    assert env.observation_space.low.tolist() == [-1, -2, -1, -1, -1, -1]  # type: ignore[attr-defined]
+    assert env.observation_space.dtype == np.float32
+    with pytest.raises(InvalidInputError, match="cannot wrap the environment in 'RescaleObservation'"):
+        make_by_id('Acrobot-v1|RescaleObservation?min_obs=["a"]&max_obs=1')
 
 
 def test_options_are_read_as_json_or_text() -> None:
@@ -103,10 +132,12 @@ def test_what_cannot_be_used_is_refused_with_a_reason(env: Any, message: str) ->
         "CartPole-v1|FrameStackObservation?stack_size=4|FrameStackObservation?stack_size=2000000",
         "Acrobot-v1|DiscretizeObservation?bins=900000000",
         "Acrobot-v1|DiscretizeObservation?bins=100",
+        "Pendulum-v1|DiscretizeAction?bins=2000000000",
+        "Pendulum-v1|DiscretizeAction?bins=[2000000000]",
         f"{Walk.__name__}-v0?shown=image|ResizeObservation?shape=[100000,100000]",
     ],
 )
-def test_observations_that_no_memory_could_hold_are_refused_before_they_are_made(name: str) -> None:
+def test_observations_and_actions_that_no_memory_could_hold_are_refused_before_they_are_made(name: str) -> None:
     tracemalloc.start()
     try:
         with pytest.raises(InvalidInputError, match=r"at most 16,777,216 "):

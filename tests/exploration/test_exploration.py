@@ -1,6 +1,6 @@
 """Explorations: each against its equation, and what all of them promise."""
 
-from dataclasses import dataclass
+from dataclasses import FrozenInstanceError, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +151,25 @@ def test_a_lasting_action_that_cannot_be_is_refused() -> None:
             Lasting().load_state_dict(state)
 
 
+def test_the_options_of_a_lasting_exploration_are_frozen() -> None:
+    exploration = Lasting(longest=50)
+    exploration.choose(0, np.random.default_rng(0), view_of([0.0, 1.0]))
+    with pytest.raises(FrozenInstanceError):
+        exploration.longest = 3  # type: ignore[misc]
+    assert exploration == Lasting(longest=50), "what lasts is no option"
+
+
+def test_a_prediction_explores_as_at_the_start_of_an_episode_each_observation_by_itself() -> None:
+    agent = MFEC("CartPole-v1", exploration=Lasting(initial=0.1, final=0.1), capacity=50, seed=2).learn(500)
+    observations = np.random.default_rng(0).normal(0, 0.05, (4_000, 4)).astype(np.float32)
+    greedy = agent.predict(observations)[0]
+    agent.exploration.load_state_dict({"action": int(1 - greedy[0]), "left": 90})
+    others = [agent.predict(observations, deterministic=False)[0] != greedy for _ in range(20)]
+    assert np.mean(others) == pytest.approx(0.05, abs=0.01), "half of the random actions are the greedy one"
+    assert np.mean([row[0] for row in others]) < 0.5, "what lasts in training does not last here"
+    assert agent.exploration.state_dict() == {"action": int(1 - greedy[0]), "left": 90}
+
+
 def test_novelty_is_refused_by_an_agent_without_a_memory() -> None:
     from engram import D3QN  # noqa: PLC0415
 
@@ -241,7 +260,7 @@ class Counting(Exploration):
     def choose(self, step: int, generator: np.random.Generator, view: View) -> int:
         self.chosen.append(0)
         if len(self.chosen) % 50 == 0:
-            raise RuntimeError("in the middle of a batch")
+            raise RuntimeError("the fiftieth")
         return 0
 
     def state_dict(self) -> dict[str, Any]:
@@ -256,13 +275,14 @@ def test_state_that_a_part_hands_out_is_copied() -> None:
     one.learn(20)
     saved = one.state_dict()
     one.predict(np.zeros((7, 4), np.float32), deterministic=False)
-    with pytest.raises(RuntimeError, match="in the middle"):
+    one.learn(29)
+    with pytest.raises(RuntimeError, match="the fiftieth"):
         one.predict(np.zeros((40, 4), np.float32), deterministic=False)
-    assert len(one.exploration.state_dict()["chosen"]) == 20
+    assert len(one.exploration.state_dict()["chosen"]) == 49
     other.load_state_dict(saved)
     other.learn(10)
     assert [len(each["exploration"]["chosen"]) for each in (saved, one.state_dict(), other.state_dict())] == [
         20,
-        20,
+        49,
         30,
     ]

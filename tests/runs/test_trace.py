@@ -16,6 +16,7 @@ from engram.hashing import state_of
 from engram.runs import trace as tracing
 from engram.runs.cadence import Cadence
 from engram.runs.checkpoints import Checkpoint
+from engram.runs.extending import extend
 from engram.runs.folder import RunFolder
 from engram.runs.run import Run
 from engram.runs.snapshots import read_snapshot
@@ -101,6 +102,24 @@ def test_an_interrupted_trace_ends_as_an_uninterrupted_one(settings: dict[str, A
         stop = lambda event: (_ for _ in ()).throw(StopError) if event.step == 610 else None  # noqa: E731
     record(run, tmp_path / "parts")  # a run that was begun with a trace goes on with it
     assert content(tmp_path / "parts") == content(tmp_path / "whole")
+
+
+def test_a_trace_that_begins_again_at_another_length_keeps_nothing_of_the_first(tmp_path: Path) -> None:
+    run, folder = a_run(steps=300), RunFolder(tmp_path / "killed")
+
+    def stop(event: Event) -> None:
+        if event.step == 100:
+            raise StopError
+
+    with pytest.raises(StopError):
+        record(run, folder.path, callback=stop, trace=True, cadence=Cadence(steps=10**6))
+    for path in folder.path.glob("checkpoint-*"):
+        path.unlink()
+    assert len(snapshot_paths(folder.path)) > 10
+    longer = extend(folder, run, 900, tell=lambda text: None)
+    record(longer, folder.path)
+    record(longer, tmp_path / "whole", trace=True)
+    assert content(folder.path) == content(tmp_path / "whole")
 
 
 def test_snapshots_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,10 +4,12 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
+from gymnasium.wrappers import NormalizeObservation
 
-from engram import load
+from engram import MFEC, load
 from engram.errors import FaultyEnvironmentError, InvalidInputError
 from tests.agents.test_door import KINDS
 from tests.conftest import assert_same_state
@@ -43,6 +45,32 @@ def test_a_step_that_failed_is_taken_again(kind: str, failing: int, tmp_path: Pa
     assert_same_state(agent.learn(100 - agent.steps), alone)
     saved = load(tmp_path / "saved", world)
     assert_same_state(saved.learn(100 - saved.steps), alone)
+
+
+@pytest.mark.parametrize("abandons", [False, True])
+@pytest.mark.parametrize("before", [0, 60])
+def test_what_a_reset_showed_that_failed_does_not_count(before: int, abandons: bool) -> None:
+    class Flaky(gymnasium.Wrapper[Any, Any, Any, Any]):
+        fails = False
+
+        def reset(self, **options: Any) -> Any:
+            seen = self.env.reset(**options)
+            if self.fails:
+                self.fails = False
+                raise ConnectionError("the simulator is gone")
+            return seen
+
+    alone, agent = (MFEC(lambda: Flaky(NormalizeObservation(Vectors())), capacity=9, seed=3) for _ in range(2))
+    if before:
+        alone.learn(before)
+        agent.learn(before)
+    agent.get_env().fails = True  # type: ignore[attr-defined]
+    with pytest.raises(FaultyEnvironmentError, match="ConnectionError: the simulator is gone"):
+        agent.learn(100 - before)
+    agent.check_valid()
+    if abandons:
+        agent.abandon_game()
+    assert_same_state(agent.learn(100 - agent.steps), alone.learn(100 - before))
 
 
 def test_ctrl_c_in_an_environment_is_the_users_where_no_handler_of_ours_is_at_work() -> None:

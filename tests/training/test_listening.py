@@ -135,10 +135,33 @@ def test_a_run_is_finished_where_it_is_stopped_at_its_last_step(tmp_path: Path) 
 
 def test_an_agent_in_the_midst_of_learning_is_left_to_it() -> None:
     learned = agent()
-    for wrong in (lambda event: learned.learn(5), lambda event: learned.set_env("CartPole-v1")):
+    state = learned.state_dict()
+    for wrong in (
+        lambda event: learned.learn(5),
+        lambda event: learned.set_env("CartPole-v1"),
+        lambda event: learned.load_state_dict(state),
+    ):
         with pytest.raises(InvalidInputError, match="is learning in another thread, or in a call around this one"):
             learned.learn(5, wrong)
-    assert learned.learn(5).steps == 7
+    assert learned.learn(5).steps == 8
+
+
+@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("env", ["CartPole-v1", "CartPole-v1|NormalizeObservation"])
+@pytest.mark.parametrize("change", ["learn", "set_env", "load_state_dict"])
+def test_events_end_where_the_agent_is_changed_between_two(change: str, env: str, begun: bool) -> None:
+    learned, alone = (MFEC(env, capacity=20, seed=1).learn(12) for _ in range(2))
+    state = learned.state_dict()
+    events = learned.events(50)
+    if begun:
+        next(events)
+    argument = {"learn": 5, "set_env": env, "load_state_dict": state}[change]
+    getattr(learned, change)(argument)
+    with pytest.raises(InvalidInputError, match="so that they cannot go on; ask for new ones"):
+        next(events)
+    if change == "load_state_dict":
+        assert_equal(learned.learn(30).state_dict(), alone.learn(30).state_dict())
+    learned.learn(5).check_valid()
 
 
 def test_an_environment_that_was_looked_at_is_put_back_where_it_was() -> None:

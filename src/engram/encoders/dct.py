@@ -9,7 +9,6 @@ from typing import Self
 
 import numpy as np
 
-from engram import checks
 from engram.compiling import compiled
 from engram.encoders.base import Encoder
 from engram.errors import InvalidInputError
@@ -50,7 +49,7 @@ class DCT(Encoder):
     name = "dct"
 
     def __post_init__(self) -> None:
-        self.size = checks.at_least("size", self.size, 1, LARGEST_SIZE)
+        self.check_whole({"size": (1, LARGEST_SIZE)})
 
     def build(self, spaces: Spaces, generator: np.random.Generator) -> Self:
         """An encoder for images of this shape."""

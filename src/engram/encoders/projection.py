@@ -99,7 +99,7 @@ class Projection(Encoder):
     _bytes = True  # whether images are of bytes; set by `build`
 
     def __post_init__(self) -> None:
-        self.size = checks.at_least("size", self.size, 1, LARGEST_SIZE)
+        self.check_whole({"size": (1, LARGEST_SIZE)})
 
     def build(self, spaces: Spaces, generator: np.random.Generator) -> Self:
         """An encoder for images of this shape, with weights drawn by the generator."""

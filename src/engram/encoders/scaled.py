@@ -5,7 +5,6 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from engram import checks
 from engram.encoders.base import Encoder
 from engram.envs.observed import LARGEST
 from engram.errors import InvalidInputError
@@ -27,7 +26,7 @@ class Scaled(Encoder):
     name = "scaled"
 
     def __post_init__(self) -> None:
-        self.steps = checks.at_least("steps", self.steps, 1, 10**9)
+        self.check_whole({"steps": (1, 10**9)})
 
     def build(self, spaces: Spaces, generator: np.random.Generator) -> Self:
         """An encoder for vectors of this length, before its first observation."""

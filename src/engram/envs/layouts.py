@@ -98,11 +98,20 @@ class Listed(Layout):
         self._parts, self.width = parts, sum(each.width for each in parts)
 
     def rows(self, given: Any, who: str) -> tuple[Floats, bool]:
-        """A tuple of observations."""
-        if not isinstance(given, tuple | list) or len(given) != len(self._parts):
-            raise InvalidInputError(f"{who} must be a tuple of {len(self._parts)}, got {given!r:.100}")
+        """A tuple of observations, or a list of tuples. A list of other things is one observation, as from a tuple."""
+        if isinstance(given, list) and given and all(isinstance(each, tuple) for each in given):
+            return np.concatenate([self.rows(each, who)[0] for each in given]), False
+        count = len(self._parts)
+        if not isinstance(given, tuple | list) or len(given) != count:
+            raise InvalidInputError(f"{who} must be a tuple of {count}, or a list of such tuples, got {given!r:.100}")
         pairs = zip(self._parts, given, strict=True)
-        return _joined([each.rows(part, f"{who}[{n}]") for n, (each, part) in enumerate(pairs)], who)
+        rows, single = _joined([each.rows(part, f"{who}[{n}]") for n, (each, part) in enumerate(pairs)], who)
+        if isinstance(given, list) and not single:
+            raise InvalidInputError(
+                f"{who} must be a tuple of {count}, a list of such tuples for several, or a tuple of {count} arrays as "
+                f"vector environments give them; got a list of other things: {given!r:.100}"
+            )
+        return rows, single
 
     def describe(self) -> dict[str, Any]:
         """The parts."""

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 import gymnasium
+import numpy as np
 from gymnasium import wrappers
 from gymnasium.envs.registration import load_env_creator
 
@@ -16,9 +17,10 @@ from engram.envs.forms import form_of
 from engram.envs.limits import is_limited
 from engram.envs.modules import import_own
 from engram.envs.names import Named, compose, imports_nothing, parse, parse_id
-from engram.envs.wrapper_state import GameStates
+from engram.envs.wrapper_state import SWITCH, GameStates
 from engram.envs.wrapping import wrap, wrappers_of
 from engram.errors import EngramError, FaultyEnvironmentError, InvalidInputError, MissingExtraError
+from engram.plain_data import as_plain, comes_back
 
 Env = gymnasium.Env[Any, Any]
 EnvLike = str | Env | Callable[[], Env]
@@ -135,7 +137,8 @@ def _wrapper_links(env: Env, spec: Any) -> tuple[int | None, list[Named] | None]
                 links.append(Named(kind.__name__, {"max_episode_steps": wrapper._max_episode_steps}))
             continue
         arguments = getattr(next(recorded, None), "kwargs", None)
-        if getattr(wrappers, kind.__name__, None) is not kind or arguments is None:
+        stands_still = not getattr(wrapper, SWITCH, True)  # which no name can say
+        if getattr(wrappers, kind.__name__, None) is not kind or arguments is None or stands_still:
             return limit, None
         usual = {key: each.default for key, each in inspect.signature(kind).parameters.items()}
         links.append(Named(kind.__name__, _unusual(arguments, usual)))
@@ -144,16 +147,31 @@ def _wrapper_links(env: Env, spec: Any) -> tuple[int | None, list[Named] | None]
 
 def _unusual(options: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
     """The options that are not as usual."""
-    return {key: value for key, value in options.items() if key not in usual or bool(value != usual[key])}
+    return {key: value for key, value in options.items() if key not in usual or not _are_same(value, usual[key])}
+
+
+def _are_same(one: Any, other: Any) -> bool:
+    """Whether two options are equal, arrays among them; False for what cannot be compared."""
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return type(one) is type(other) and one.dtype == other.dtype and np.array_equal(one, other)
+    try:
+        return bool(one == other)
+    except Exception:  # whatever an object of any class may raise
+        return False
 
 
 def resolved_options(name: str) -> dict[str, Any]:
-    """Every keyword argument with which the environment itself is made, as far as it is registered."""
+    """Every keyword argument with which the environment itself is made, as far as it is registered.
+
+    It is plain data, for people to read: of anything else it says only what it is.
+    """
     plain, options = parse_id(name)
     if is_game(plain):
         return {"game": plain, **OPTIONS, **options}
     spec = gymnasium.registry.get(plain)
-    return {**(spec.kwargs if spec is not None else {}), **options}
+    usual = {} if spec is None else as_plain(dict(spec.kwargs))
+    told = {key: value if comes_back(value) else f"a {type(value).__name__}" for key, value in usual.items()}
+    return told | options
 
 
 def make_by_id(name: str, *, render_mode: str | None = None) -> Env:

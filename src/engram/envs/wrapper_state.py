@@ -178,13 +178,22 @@ class GameStates:
         self._own = {name for name, wrapper in stateful_wrappers(env).items() if has_own_state(wrapper)}
         self._env: Any = None  # in which the agent learns at this moment
 
-    def followed(self, env: Any, events: Generator[Event]) -> Generator[Event]:
-        """The same events, from steps in this environment; what others do in it afterwards does not count."""
+    def followed(self, env: Any, events: Generator[Event], resetting: Callable[[], bool]) -> Generator[Event]:
+        """The same events, from steps in this environment; what others do in it afterwards does not count.
+
+        Nor does what it showed in a reset that failed: `resetting` says at the end whether one did.
+        """
         self._env = env
         try:
             yield from events
         finally:
-            self._now, self._env = states_of(env), None
+            if self._env is env:  # no other state was loaded meanwhile
+                self._now, self._env = self.start if resetting() else states_of(env), None
+
+    @property
+    def statistics(self) -> list[str]:
+        """The wrappers that keep running statistics, such as means of observations."""
+        return [name for name, state in self.start.items() if state.keys() >= set(RUNNING)]
 
     def begin_game(self) -> None:
         """The next game begins from how things are now."""

@@ -4,6 +4,7 @@ from math import prod
 from typing import Any
 
 import gymnasium
+import numpy as np
 
 from engram import checks
 from engram.envs.faults import is_wish_to_stop, said_by
@@ -18,15 +19,15 @@ Env = gymnasium.Env[Any, Any]
 
 def wrap(env: Env, wrapper: Named) -> Env:
     """The environment in a wrapper; InvalidInputError where the wrapper cannot be made."""
-    options = {key: tuple(value) if isinstance(value, list) else value for key, value in wrapper.options.items()}
     kind = find_wrapper(wrapper.name)
     if (numbers := _numbers_in(env, wrapper)) > MOST_NUMBERS:
         raise InvalidInputError(
-            f"{wrapper.name} with the options {wrapper.options!s:.100} makes observations of {numbers:,} numbers, and "
-            f"at most {MOST_NUMBERS:,} can be used; choose smaller ones, or if a file named it that is not yours, do "
-            "not trust it"
+            f"{wrapper.name} with the options {wrapper.options!s:.100} makes {numbers:,} numbers of an observation or "
+            f"an action, and at most {MOST_NUMBERS:,} can be used; choose smaller ones, or if a file named it that is "
+            "not yours, do not trust it"
         )
     try:
+        options = {key: _as_taken(value, wrapper.name, env) for key, value in wrapper.options.items()}
         wrapped: Env = kind(env, **options)
     except EngramError:
         raise
@@ -39,15 +40,23 @@ def wrap(env: Env, wrapper: Named) -> Env:
     return wrapped
 
 
+def _as_taken(value: Any, wrapper: str, env: Env) -> Any:
+    """A list, which JSON has for all that is in order, as a wrapper takes it: limits as an array, others as a tuple."""
+    if not isinstance(value, list):
+        return value
+    return np.array(value, env.observation_space.dtype) if wrapper == "RescaleObservation" else tuple(value)
+
+
 def _numbers_in(env: Env, wrapper: Named) -> int:
-    """How many numbers a wrapper of Gymnasium's keeps for an observation, where its options decide it; otherwise 0."""
+    """How many numbers a wrapper of Gymnasium's makes of an observation or action, as its options say; otherwise 0."""
     options = wrapper.options
     match wrapper.name:
         case "FrameStackObservation":
-            return _width(env) * _product(options.get("stack_size"))
-        case "DiscretizeObservation":
-            bins = options.get("bins")
-            return _width(env) * max(map(_product, bins if isinstance(bins, list) else [bins]), default=0)
+            return _width(env.observation_space) * _product(options.get("stack_size"))
+        case "DiscretizeObservation" | "DiscretizeAction":
+            bins, observed = options.get("bins"), wrapper.name == "DiscretizeObservation"
+            width = _width(env.observation_space if observed else env.action_space)
+            return width * max(map(_product, bins if isinstance(bins, list) else [bins]), default=0)
         case "ResizeObservation":
             return _product(options.get("shape"))
         case "AtariPreprocessing":
@@ -56,10 +65,10 @@ def _numbers_in(env: Env, wrapper: Named) -> int:
     return 0
 
 
-def _width(env: Env) -> int:
-    """The numbers of an observation, if it consists of numbers."""
+def _width(space: Any) -> int:
+    """The numbers of an observation or an action, if it consists of numbers."""
     try:
-        return layout_of(env.observation_space).width
+        return layout_of(space).width
     except InvalidInputError:
         return 1
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from engram import checks
+from engram.checks import MOST_STEPS
 from engram.errors import InvalidInputError
 from engram.exploration.greedy import greedy
 from engram.parts import Part
@@ -87,10 +87,10 @@ class Exploration(Part):
         return None
 
 
-def check_steps(start_steps: int, end_steps: int) -> None:
-    """Raise InvalidInputError unless something can change between two steps of training."""
-    start = checks.at_least("start_steps", start_steps, 0, checks.MOST_STEPS)
-    checks.at_least("end_steps", end_steps, start, checks.MOST_STEPS)
+def check_steps(exploration: Any) -> None:
+    """Raise InvalidInputError unless something can change from the step `start_steps` to the step `end_steps`."""
+    exploration.check_whole({"start_steps": (0, MOST_STEPS)})
+    exploration.check_whole({"end_steps": (exploration.start_steps, MOST_STEPS)})
 
 
 def linear(step: int, initial: float, final: float, start_steps: int, end_steps: int) -> float:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engram import checks
 from engram.exploration.base import Exploration, View, check_steps, linear, sample
 from engram.typing import Doubles, Floats
 
@@ -21,9 +20,8 @@ class Boltzmann(Exploration):
     name = "boltzmann"
 
     def __post_init__(self) -> None:
-        checks.within("initial", self.initial, 1e-9, 1e9)
-        checks.within("final", self.final, 1e-9, 1e9)
-        check_steps(self.start_steps, self.end_steps)
+        self.check_numbers({"initial": (1e-9, 1e9), "final": (1e-9, 1e9)})
+        check_steps(self)
 
     def choose(self, step: int, generator: np.random.Generator, view: View) -> int:
         """An action drawn from the Boltzmann distribution."""

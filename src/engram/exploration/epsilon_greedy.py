@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engram import checks
 from engram.exploration.base import Exploration, View, check_steps, linear
 
 
@@ -20,9 +19,8 @@ class EpsilonGreedy(Exploration):
     name = "epsilon-greedy"
 
     def __post_init__(self) -> None:
-        checks.within("initial", self.initial, 0, 1)
-        checks.within("final", self.final, 0, 1)
-        check_steps(self.start_steps, self.end_steps)
+        self.check_numbers({"initial": (0, 1), "final": (0, 1)})
+        check_steps(self)
 
     def random_share(self, step: int) -> float:
         """ε at a step."""

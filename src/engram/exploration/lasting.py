@@ -4,13 +4,12 @@ A single random step is undone by the next greedy one, so an agent stays near wh
 n steps gets it elsewhere. How long, is drawn from a heavy tail, P(n) ∝ n^−tail: mostly one step, now and then many.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 
-from engram import checks
 from engram.errors import InvalidInputError
 from engram.exploration.base import Exploration, View, check_steps, linear, sample
 from engram.typing import Doubles
@@ -19,6 +18,21 @@ MOST_LONGEST = 10_000
 
 
 @dataclass
+class Kept:
+    """A random action that lasts."""
+
+    action: int = 0  # the environment's number for it
+    left: int = 0  # steps for which it is still to be taken
+
+    def in_view(self, view: View) -> int | None:
+        """Its number among the actions in view; None if it cannot be taken now."""
+        if view.allowed is None:
+            return self.action if self.action < view.actions else None
+        found = np.flatnonzero(view.allowed == self.action)
+        return int(found[0]) if len(found) else None
+
+
+@dataclass(frozen=True)
 class Lasting(Exploration):
     """With probability ε(step) a random action that is kept for n steps, P(n) ∝ n^−tail; otherwise a greedy one."""
 
@@ -32,12 +46,15 @@ class Lasting(Exploration):
     name = "lasting"
 
     def __post_init__(self) -> None:
-        checks.within("initial", self.initial, 0, 1)
-        checks.within("final", self.final, 0, 1)
-        check_steps(self.start_steps, self.end_steps)
-        checks.within("tail", self.tail, 0, 100)
-        checks.at_least("longest", self.longest, 1, MOST_LONGEST)
-        self._action, self._left = 0, 0  # the environment's number of the action that lasts, and for how many steps
+        self.check_numbers({"initial": (0, 1), "final": (0, 1)})
+        check_steps(self)
+        self.check_numbers({"tail": (0, 100)})
+        self.check_whole({"longest": (1, MOST_LONGEST)})
+
+    @cached_property
+    def kept(self) -> Kept:
+        """The action that lasts: what is remembered, apart from the options."""
+        return Kept()
 
     @cached_property
     def lengths(self) -> Doubles:
@@ -51,32 +68,26 @@ class Lasting(Exploration):
 
     def begin_episode(self) -> None:
         """An action ends with its episode."""
-        self._left = 0
+        self.kept.left = 0
 
     def choose(self, step: int, generator: np.random.Generator, view: View) -> int:
         """The action that lasts, if it still can be taken; a new random one with probability ε; or a greedy one."""
-        if self._left > 0:
-            found = self._in_view(view)
-            self._left = self._left - 1 if found is not None else 0
+        kept = self.kept
+        if kept.left > 0:
+            found = kept.in_view(view)
+            kept.left = kept.left - 1 if found is not None else 0
             if found is not None:
                 return found
         if generator.random() >= self.random_share(step):
             return view.greedy(generator)
         chosen = int(generator.integers(view.actions))
-        self._action = chosen if view.allowed is None else int(view.allowed[chosen])
-        self._left = sample(self.lengths, generator)  # one less than n: this step is the first
+        kept.action = chosen if view.allowed is None else int(view.allowed[chosen])
+        kept.left = sample(self.lengths, generator)  # one less than n: this step is the first
         return chosen
-
-    def _in_view(self, view: View) -> int | None:
-        """The lasting action's number among those in view; None if it cannot be taken now."""
-        if view.allowed is None:
-            return self._action if self._action < view.actions else None
-        found = np.flatnonzero(view.allowed == self._action)
-        return int(found[0]) if len(found) else None
 
     def state_dict(self) -> dict[str, Any]:
         """The action that lasts, and for how many steps."""
-        return {"action": self._action, "left": self._left}
+        return asdict(self.kept)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` gave."""
@@ -85,4 +96,4 @@ class Lasting(Exploration):
             raise InvalidInputError(
                 f"a lasting action must have a number from 0 and 0 to {self.longest - 1} steps left, got {state}"
             )
-        self._action, self._left = action, left
+        self.kept.action, self.kept.left = action, left

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engram import checks
 from engram.exploration.base import Exploration, View, sample
 from engram.exploration.boltzmann import softmax
 from engram.typing import Floats
@@ -25,7 +24,7 @@ class Mellowmax(Exploration):
     name = "mellowmax"
 
     def __post_init__(self) -> None:
-        checks.within("omega", self.omega, 1e-9, 1e9)
+        self.check_numbers({"omega": (1e-9, 1e9)})
 
     def choose(self, step: int, generator: np.random.Generator, view: View) -> int:
         """An action drawn from the maximum-entropy policy."""

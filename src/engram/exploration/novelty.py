@@ -5,7 +5,6 @@ from typing import cast
 
 import numpy as np
 
-from engram import checks
 from engram.exploration.base import Exploration, View
 from engram.typing import Floats
 
@@ -25,9 +24,7 @@ class Novelty(Exploration):
     needs_distances = True
 
     def __post_init__(self) -> None:
-        checks.within("weight", self.weight, 0, 1e9)
-        checks.within("scale", self.scale, 1e-9, 1e9)
-        checks.within("random", self.random, 0, 1)
+        self.check_numbers({"weight": (0, 1e9), "scale": (1e-9, 1e9), "random": (0, 1)})
 
     def random_share(self, step: int) -> float | None:
         """The probability of a random action."""

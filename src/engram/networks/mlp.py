@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from engram import checks
 from engram.errors import InvalidInputError
 from engram.networks.base import WIDEST, Network
 
@@ -16,7 +15,7 @@ class MLP(Network):
     name = "mlp"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "hidden", checks.at_least("hidden", self.hidden, 1, WIDEST))
+        self.check_whole({"hidden": (1, WIDEST)})
 
     def widths(self, shape: tuple[int, ...], size: int) -> tuple[int, ...]:
         """Two layers for vectors of this length."""

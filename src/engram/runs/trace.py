@@ -200,7 +200,11 @@ def prepare_trace(folder: Path, agent: Agent, steps: int, *, wanted: bool) -> No
 def begin_trace(folder: Path, agent: Agent, steps: int, found: Checkpoint | None, *, wanted: bool) -> Trace | None:
     """The trace of a run that is to have one, or that was begun with one."""
     if found is None:
-        return Trace(folder, agent, steps) if wanted or snapshot_paths(folder) else None
+        left = snapshot_paths(folder)  # by a process that was killed, perhaps of a run of another length
+        for step, path in left.items():
+            if step > 0:  # the first says that the run is traced
+                remove(path)
+        return Trace(folder, agent, steps) if wanted or left else None
     state = found.state.get("trace") or _state_at_end(folder, found.step)
     if state is None and wanted:
         raise RunFolderError(

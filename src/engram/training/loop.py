@@ -57,7 +57,7 @@ class LoopState:
     allowed: Longs | None = None  # the actions that are possible there; None: all
     actions: list[int] = field(default_factory=list)  # taken in the unfinished game
     chosen: int | None = None  # the action of a step that was begun, and whose outcome has not come yet
-    resetting: bool = False  # the environment begins a game; not saved
+    resetting: bool = False  # the environment begins a game, or failed to; not saved
 
     def state_dict(self) -> dict[str, Any]:
         """The state as plain data and arrays."""

@@ -256,7 +256,7 @@ class Agent(ABC):
             )
         if not progress_bar:
             listeners = Listeners(self, callback, steps)
-            with self._turns.learning("an agent learns in one at a time"):
+            with self._turns.taken("an agent learns in one at a time"):
                 self._learn(steps, listeners)
             return self
         from engram.training.progress import ProgressBar  # noqa: PLC0415 (rich draws from Python's generator on import)
@@ -283,14 +283,23 @@ class Agent(ABC):
                 "the agent is in the middle of a game, which recorded episodes would interrupt; call "
                 "agent.abandon_game() first to drop it, or learn_from() before learn()"
             )
+        if self.wrappers.statistics:
+            raise InvalidInputError(
+                f"the environment has {', '.join(self.wrappers.statistics)}, so that the agent sees observations or "
+                "rewards by statistics of its own steps, which recorded episodes were not made with; make the agent "
+                'without the wrapper, and for observations with encoder="scaled"'
+            )
         for episode in recorded(episodes, self.batch, self.spaces.actions, self.source.first_action):
             with self.lock:
                 follow(self, episode)
         return self
 
     def events(self, total_timesteps: int) -> Iterator[Event]:
-        """Learn as `learn` does, as a generator: one step at a time, at the caller's pace."""
-        return self._events(total_timesteps, heard=True)
+        """Learn as `learn` does, as a generator: one step at a time, at the caller's pace.
+
+        It can be left at any event. To go on after `learn`, `set_env` or `load_state_dict`, ask for new events.
+        """
+        return self._turns.uninterrupted(self._events(total_timesteps, heard=True))
 
     def _events(self, total_timesteps: int, *, heard: bool) -> Generator[Event]:
         """Learn as a generator of events, or of nothing if nobody listens."""
@@ -310,7 +319,7 @@ class Agent(ABC):
             heard=heard,
             after_game=self.wrappers.begin_game if self.wrappers.start else None,
         )
-        return self.wrappers.followed(env, events) if self.wrappers.start else events
+        return self.wrappers.followed(env, events, lambda: self.loop.resetting) if self.wrappers.start else events
 
     def predict(
         self,
@@ -366,7 +375,7 @@ class Agent(ABC):
 
         Wrappers that keep statistics go on from those that the agent learned with.
         """
-        with self._turns.learning("set its environment before or after"):
+        with self._turns.taken("set its environment before or after"):
             source = EnvSource(env)
             spaces = Spaces(source.observation_shape, source.observation_dtype, source.actions)
             if spaces != self.spaces or source.first_action != self.source.first_action:
@@ -487,7 +496,7 @@ class Agent(ABC):
         After an error the agent may be half of one and half of the other: load another state, or make a new agent.
         """
         try:
-            with self.lock:
+            with self._turns.taken("load a state before or after"), self.lock:
                 self._load_state(state)
         except EngramError:
             raise

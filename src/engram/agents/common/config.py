@@ -6,9 +6,8 @@ from dataclasses import dataclass, fields
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin
 
-import numpy as np
-
 from engram import checks
+from engram.checked_fields import CheckedFields
 from engram.checks import MOST_STEPS
 from engram.encoders import ENCODERS, Encoder
 from engram.errors import InvalidInputError
@@ -28,7 +27,7 @@ PARTS: dict[str, Family[Any]] = {  # settings that are parts, wherever a config 
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgentConfig:
+class AgentConfig(CheckedFields):
     """What all agents have. The defaults are the paper's for MFEC and NEC in classic control (Tables 4 and 5).
 
     `preset=` takes the paper's settings for a family of environments; settings that are given besides override them.
@@ -65,19 +64,6 @@ class AgentConfig:
                 check_device(value)
             elif get_origin(setting.type) is Literal:
                 checks.one_of(setting.name, value, get_args(setting.type))
-
-    def check_whole(self, limits: Mapping[str, tuple[int, int]]) -> None:
-        """Raise InvalidInputError unless these settings are whole numbers within limits; 10.0 becomes 10."""
-        for name, (low, high) in limits.items():
-            object.__setattr__(self, name, checks.at_least(name, getattr(self, name), low, high))
-
-    def check_numbers(self, limits: Mapping[str, tuple[float, float]]) -> None:
-        """Raise InvalidInputError unless these settings are numbers within limits; NumPy's become Python's."""
-        for name, (low, high) in limits.items():
-            value = getattr(self, name)
-            checks.within(name, value, low, high)
-            if isinstance(value, np.number):
-                object.__setattr__(self, name, value.item())
 
     @classmethod
     def preset_for(cls, family: str) -> dict[str, Any]:
@@ -125,7 +111,7 @@ class AgentConfig:
         chosen = {name: getattr(self, name) for name in part_settings(type(self))}
         found = {name: PARTS[name].find(part) for name, part in chosen.items() if part is not None}
         for name, part in found.items():
-            check_options(type(part), name)
+            check_options(part, name)
         return found
 
     def those_of(self, kind: type[Chosen]) -> Chosen:

@@ -17,14 +17,19 @@ def possible_values(q: Floats, masks: Array | None) -> Floats:
 def explored_actions(
     exploration: Exploration, view: View, step: int, rng: np.random.Generator, count: int, masks: Array | None
 ) -> Array:
-    """Actions as in training for the first `count` rows of a view; the exploration is left as it was."""
+    """Actions for the first `count` rows of a view, each as training would choose it at the start of an episode.
+
+    It is a copy that chooses: training's exploration, which may be in the middle of something, is left as it is.
+    """
     everything: Longs = np.arange(view.actions)
     allowed = [everything] * count if masks is None else [np.flatnonzero(mask) for mask in masks]
-    before = deepcopy(exploration.state_dict())
-    try:
-        chosen = [exploration.choose(step, rng, view.at(row).only(allowed[row])) for row in range(count)]
-    finally:
-        if before or exploration.state_dict():
-            exploration.load_state_dict(before)
+    fresh = deepcopy(exploration)
+    fresh.begin_episode()
+    start = deepcopy(fresh.state_dict())
+    chosen = []
+    for row, some in enumerate(allowed):
+        chosen.append(fresh.choose(step, rng, view.at(row).only(some)))
+        if start or fresh.state_dict():
+            fresh.load_state_dict(deepcopy(start))
     found = [some[check_action(n, len(some), step)] for n, some in zip(chosen, allowed, strict=True)]
     return np.array(found, np.int64)

@@ -31,10 +31,11 @@ class World:
             self._moved = self._fingerprint != fingerprint(self._env)
         elif self.source.shared:
             self._moved |= not self.wrappers.is_as_left(self._env)
-        self._moved |= loop.chosen is not None  # it raised an error in the middle of a step
+        self._moved |= loop.chosen is not None or loop.resetting  # it raised an error in the middle of a step or reset
         if self._moved:
             self.wrappers.restore(self._env)
             replay_game(self._env, loop, first_action=self.source.first_action)
+        loop.resetting = False
         self._fingerprint, self._moved = None, self.source.shared  # until `watched` knows better
         return self._env
 

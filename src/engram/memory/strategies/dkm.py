@@ -11,7 +11,6 @@ from functools import cached_property
 
 import numpy as np
 
-from engram import checks
 from engram.memory.strategies.base import Kept, Numbers, Write
 from engram.memory.strategies.compiled import CompiledStrategy
 from engram.memory.strategies.decisions import Decision, blend, replace
@@ -34,7 +33,7 @@ class DynamicKMeans(CompiledStrategy):
     clusters = True
 
     def __post_init__(self) -> None:
-        checks.within("decay", self.decay, 0, MOST_DECAY)
+        self.check_numbers({"decay": (0, MOST_DECAY)})
 
     @cached_property
     def fraction(self) -> Fraction:

@@ -41,6 +41,7 @@ class FadingKMeans(CompiledStrategy):
                 f"lifetime must be a number above 1 (writes per entry) and up to {MOST_LIFETIME:g}, got "
                 f"{checks.shown(self.lifetime)}"
             )
+        self.check_numbers({"lifetime": (1, MOST_LIFETIME)})
 
     def faded(self, writes: int, capacity: int) -> float:
         """−T ln g."""
