@@ -24,6 +24,7 @@ LAYERS = (
         "hashing",
         "devices",
         "recording",
+        "running_mean",
         "parts",
         "sources",
         "frames",
