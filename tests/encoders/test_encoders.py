@@ -79,7 +79,8 @@ def stacks(seed: int, count: int) -> Array:
 
 
 def squared(keys: Array) -> Array:
-    return (keys.astype(np.float64) ** 2).sum(-1)
+    found: Array = (keys.astype(np.float64) ** 2).sum(-1)
+    return found
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])

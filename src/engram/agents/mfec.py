@@ -123,7 +123,7 @@ class MFEC(Agent):
             ties=config.ties,
             tally=self.tally,
             calibration=self.calibration if self.calibration.changes_reads else None,
-            aggregation=self.aggregation if config.radius else None,
+            aggregation=self.aggregation,
         )
         self.unfinished, self.waiting = self.recall.unfinished, self.recall.waiting
         self._always_reads = config.always_read or config.horizon is not None
@@ -192,7 +192,8 @@ class MFEC(Agent):
     def _known_values(self) -> Doubles:
         """The best value that is stored of each state of the unfinished episode itself, −∞ where there is none."""
         stored = self.memory.read_stored(np.frombuffer(self.unfinished.states, np.uint64))
-        return np.where(np.isnan(stored), -np.inf, stored).max(1).astype(np.float64)
+        known: Doubles = np.where(np.isnan(stored), -np.inf, stored).max(1).astype(np.float64)
+        return known
 
     def q_values(self, observations: Array) -> Floats:
         """Q of every action for a batch of observations; touches nothing."""
