@@ -30,8 +30,10 @@ def filled(seed: int, entries: int = 20, neighbours: int = 5, kernel: Any = "inv
     return memory, keys
 
 
-def calibrated(memory: EpisodicMemory, shrinkage: float = 0.0, correct: bool = False, radius: float = 0.0) -> Any:
-    return Calibration(memory, shrinkage=shrinkage, correct_neighbours=correct, aggregation=Aggregation(memory, radius))
+def calibrated(
+    memory: EpisodicMemory, shrinkage: float | None = 0.0, correct: str = "none", radius: float = 0.0
+) -> Any:
+    return Calibration(memory, shrinkage=shrinkage, correct_by=correct, aggregation=Aggregation(memory, radius))
 
 
 def episode(action: int, keys: Floats, returns: Any) -> Finished:
@@ -63,6 +65,18 @@ def test_without_any_correction_reads_are_the_memorys_own() -> None:
     np.testing.assert_allclose(calibrated(memory).read(queries), memory.read(queries), rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("seen", [1, 100])
+def test_one_search_gives_values_and_distances(seen: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory, _ = filled(2)
+    queries = np.random.default_rng(3).standard_normal((seen, 2)).astype(np.float32)
+    expected, calibration = memory.nearest_distances(queries), calibrated(memory)
+    np.testing.assert_array_equal(calibration.nearest_distances(queries), expected)
+    calibration.read(queries)
+    monkeypatch.setattr(EpisodicMemory, "nearest_distances", None)
+    np.testing.assert_array_equal(calibration.nearest_distances(queries), expected)
+    assert np.isinf(expected[:, 2]).all()
+
+
 def test_a_stored_value_shrinks_towards_its_neighbours_and_a_new_state_stays_as_it_is() -> None:
     memory, keys = filled(3)
     both = estimate(memory, np.zeros(20, np.int64), keys[0])
@@ -80,7 +94,7 @@ def test_a_lonely_entry_has_nothing_to_shrink_towards() -> None:
 def test_neighbours_are_raised_by_how_far_returns_were_above_them() -> None:
     memory, keys = filled(5)
     new = np.random.default_rng(6).standard_normal((STATES, 2)).astype(np.float32)
-    calibration = calibrated(memory, correct=True)
+    calibration = calibrated(memory, correct="new")
     before = memory.read(new)
     calibration.learn(episode(0, new, before[:, 0] + 5))
     assert calibration.correction == pytest.approx(5, rel=1e-5)
@@ -89,12 +103,28 @@ def test_neighbours_are_raised_by_how_far_returns_were_above_them() -> None:
     np.testing.assert_array_equal(calibration.read(keys[0])[:, 0], memory.read(keys[0])[:, 0])
 
 
-def test_states_that_are_stored_teach_the_correction_too_but_not_by_themselves() -> None:
+def test_states_that_are_stored_teach_the_correction_only_where_all_do_and_not_by_themselves() -> None:
     memory, keys = filled(7)
     near = estimate(memory, np.zeros(20, np.int64), keys[0]).near
-    calibration = calibrated(memory, correct=True)
-    calibration.learn(episode(0, keys[0], near - 2))
-    assert calibration.correction == pytest.approx(-2, rel=1e-5)
+    for correct, expected in (("all", -2), ("new", 0), ("none", 0)):
+        calibration = calibrated(memory, correct=correct)
+        calibration.learn(episode(0, keys[0], near - 2))
+        assert calibration.correction == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("share", [-0.5, 0.0, 0.3, 1.0, 1.5])
+@pytest.mark.parametrize("correct", ["none", "all"])
+def test_the_shrinkage_that_is_measured_is_the_best_one(share: float, correct: str) -> None:
+    """Where returns lie on the way from the stored values to the neighbours' estimates, as far as that can be."""
+    memory, keys = filled(8)
+    both = estimate(memory, np.zeros(20, np.int64), keys[0])
+    calibration = calibrated(memory, None, correct)
+    assert calibration.shrinkage == 0
+    returns = both.stored + share * (both.near - both.stored)
+    calibration.learn(episode(0, keys[0], returns))
+    assert calibration.shrinkage == pytest.approx(min(max(share, 0), 1), abs=1e-5)
+    if correct == "all":
+        assert calibration.correction == pytest.approx((returns - both.near).mean(), rel=1e-5, abs=1e-6)
 
 
 def test_close_states_count_as_one_and_keep_the_larger_value() -> None:
@@ -105,7 +135,7 @@ def test_close_states_count_as_one_and_keep_the_larger_value() -> None:
         aggregation.renamed(episode(0, key[None], [1.0]))
         memory.write(0, key[None], [1.0])
     assert aggregation.square == pytest.approx(25)
-    calibration = Calibration(memory, shrinkage=0, correct_neighbours=False, aggregation=aggregation)
+    calibration = Calibration(memory, shrinkage=0, correct_by="none", aggregation=aggregation)
     size = memory.size[0]
     aggregation.renamed(episode(0, np.array([[23.0]], np.float32), [7.0])).write_to(memory)
     assert memory.size[0] == size
@@ -130,7 +160,7 @@ def test_a_running_mean_is_a_plain_one_first_and_follows_later() -> None:
             other.load_state_dict(state)
 
 
-@pytest.mark.parametrize("options", [{"shrinkage": 0.2}, {"correct_neighbours": True}, {"radius": 0.1}], ids=str)
+@pytest.mark.parametrize("options", [{"shrinkage": 0.2}, {"correct_neighbours": "all"}, {"radius": 0.1}], ids=str)
 def test_a_policy_that_reads_otherwise_is_not_exported(options: dict[str, Any], tmp_path: Path) -> None:
     agent = MFEC("CartPole-v1", capacity=20, **options).learn(100)
     with pytest.raises(InvalidInputError, match=r"exported with shrinkage=0.*save the agent itself"):

@@ -73,7 +73,8 @@ def test_a_corridor_is_learned_from_merged_episodes(strategy: str, corridor: typ
 
 BEYOND: list[dict[str, Any]] = [  # the paper
     {"shrinkage": 0.1},
-    {"correct_neighbours": True},
+    {"correct_neighbours": "new"},
+    {"correct_neighbours": "all"},
     {"radius": 0.1},
     {"horizon": 2},
     {"look_ahead": True},
@@ -170,10 +171,11 @@ def test_saving_and_loading_mid_episode_changes_nothing(tmp_path: Path, strategy
     [
         *({"strategy": name, "merging": "episode"} for name in CLUSTERING),
         {"always_read": True},
-        {"shrinkage": 0.3, "correct_neighbours": True},
+        {"shrinkage": 0.3, "correct_neighbours": "all"},
+        {"shrinkage": "measured"},
         {"radius": 0.3},
         {"horizon": 5, "look_ahead": True},
-        {"horizon": 3, "correct_neighbours": True, "radius": 0.2, "encoder": "scaled:steps=300"},
+        {"horizon": 3, "correct_neighbours": "new", "radius": 0.2, "encoder": "scaled:steps=300"},
     ],
     ids=str,
 )
@@ -369,6 +371,7 @@ def test_load_finds_the_agent_by_itself(tmp_path: Path) -> None:
         ({"seed": -1}, "seed must be at least 0"),
         ({"delta": 0}, "delta must be a number from"),
         ({"shrinkage": 1.5}, "shrinkage must be a number from 0 to 1"),
+        ({"shrinkage": "much"}, "shrinkage must be a number from 0 to 1, got 'much'"),
         ({"radius": -1}, "radius must be a number from 0"),
         ({"horizon": 0}, "horizon must be at least 1, got 0"),
         ({"radius": 0.5, "duplicates": True}, "duplicates=True counts every state as a new one, and radius=0.5"),

@@ -46,8 +46,8 @@ class MFECConfig(EncoderConfig):
     duplicates: bool = False  # a state met before counts as a new one
     merging: Literal["single", "episode"] = "single"  # clusters take in an episode's states one by one, or in batches
     always_read: bool = False  # a random step reads the memory too, so that its neighbours count as used
-    shrinkage: float = 0.0  # weight of the other neighbours in what is read of a state that is stored, from 0 to 1
-    correct_neighbours: bool = False  # what neighbours say is raised by how far returns were above it before
+    shrinkage: float | Literal["measured"] = 0.0  # weight of neighbours in what is read of a stored state, from 0 to 1
+    correct_neighbours: Literal["none", "new", "all"] = "none"  # by their bias, as new states show it, or all states
     radius: float = 0.0  # up to which states count as the same, in mean distances to the nearest entry
     horizon: int | None = None  # n: states are also written n steps later, with the value reached by then; None: not
     look_ahead: bool = False  # a return goes on with what is stored of the next state where that is larger
@@ -59,7 +59,9 @@ class MFECConfig(EncoderConfig):
         self.check_whole(
             {"capacity": (1, MOST_ENTRIES), "neighbours": (1, MOST_ENTRIES), "projection_size": (1, LARGEST_SIZE)}
         )
-        self.check_numbers({"delta": (1e-12, 1e12), "shrinkage": (0, 1), "radius": (0, 1e9)})
+        self.check_numbers({"delta": (1e-12, 1e12), "radius": (0, 1e9)})
+        if self.shrinkage != "measured":
+            self.check_numbers({"shrinkage": (0, 1)})
         if self.horizon is not None:
             self.check_whole({"horizon": (1, MOST_STEPS)})
         if self.duplicates and self.radius:
@@ -112,8 +114,8 @@ class MFEC(Agent):
         self.aggregation = Aggregation(self.memory, config.radius)
         self.calibration = Calibration(
             self.memory,
-            shrinkage=config.shrinkage,
-            correct_neighbours=config.correct_neighbours,
+            shrinkage=None if config.shrinkage == "measured" else float(config.shrinkage),
+            correct_by=config.correct_neighbours,
             aggregation=self.aggregation,
         )
         self.recall = Recall(
@@ -122,7 +124,7 @@ class MFEC(Agent):
             spaces,
             ties=config.ties,
             tally=self.tally,
-            calibration=self.calibration if self.calibration.changes_reads else None,
+            calibration=self.calibration if self._reads_apart() else None,
             aggregation=self.aggregation,
         )
         self.unfinished, self.waiting = self.recall.unfinished, self.recall.waiting
@@ -130,6 +132,10 @@ class MFEC(Agent):
         self._desk = self._find_desk()
         if self._desk is not None:
             self.unfinished.take_notes_from(self._desk)
+
+    def _reads_apart(self) -> bool:
+        """Whether neighbours are looked at one by one: for calibration, or for values and distances in one search."""
+        return self.calibration.changes_reads or self.exploration.needs_distances
 
     def _find_desk(self) -> Desk | None:
         """Where one compiled call carries out a step, if all parts are built in and vectors are their own keys."""
@@ -207,8 +213,8 @@ class MFEC(Agent):
         """The encoder and the memory."""
         if self.calibration.changes_reads:
             raise InvalidInputError(
-                "a policy can be exported with shrinkage=0, correct_neighbours=False and radius=0: its reader knows no "
-                "others; save the agent itself, and load it for prediction: load(path, for_prediction=True)"
+                'a policy can be exported with shrinkage=0, correct_neighbours="none" and radius=0: its reader knows '
+                "nothing else; save the agent itself, and load it for prediction: load(path, for_prediction=True)"
             )
         return encoder_arrays(self.encoder, self.memory.key_size) | memory_arrays(self.memory)
 

@@ -15,6 +15,7 @@ class Estimates(NamedTuple):
 
     stored: Doubles  # [R], the value of the entry that counts as this very state
     near: Doubles  # [R], the weighted mean over the other neighbours
+    nearest: Floats  # [R], d² of the nearest entry; infinite where there is none
 
 
 @compiled
@@ -52,7 +53,7 @@ def estimate(
     that a state that is stored has k − 1 other neighbours.
     """
     near = memory.look_up(actions, keys, touch=touch)
-    found = Estimates(np.empty(len(actions)), np.empty(len(actions)))
-    values, inverse = as_array(near.values), memory.kernel == "inverse"
-    weigh_apart(values, near.distances, near.found, memory.delta, inverse, same, *found)
-    return found
+    stored, others, values = np.empty(len(actions)), np.empty(len(actions)), as_array(near.values)
+    inverse = memory.kernel == "inverse"
+    weigh_apart(values, near.distances, near.found, memory.delta, inverse, same, stored, others)
+    return Estimates(stored, others, np.where(near.found > 0, near.distances[:, 0], np.float32(np.inf)))

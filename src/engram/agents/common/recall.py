@@ -64,7 +64,8 @@ class Recall:
     ) -> None:
         self.encoder, self.memory, self.spaces, self._tally = encoder, memory, spaces, tally
         self._calibration, self._aggregation = calibration, aggregation
-        self._read = memory.read if calibration is None else calibration.read
+        reader: EpisodicMemory | Calibration = memory if calibration is None else calibration
+        self._read, self._find_nearest = reader.read, reader.nearest_distances
         self._glance = glance
         self._glanced: Floats | None = None  # the key whose neighbours have been found
         self._encode = checked(encoder) if isinstance(encoder, Encoder) else encoder
@@ -138,7 +139,7 @@ class Recall:
         """d² to the nearest entry of each action's table for a batch of observations, [B, …] → [B, actions]."""
         if not self.encoder.settled:
             return np.full((len(observations), self.spaces.actions), np.inf, np.float32)
-        return self.memory.nearest_distances(self._encode(observations))
+        return self._find_nearest(self._encode(observations))
 
     def _look_up(self, keys: Any) -> Floats:
         """Q of every action at the key of a training step, [1, key_size] → [actions]; counts as use."""
@@ -153,7 +154,7 @@ class Recall:
         """d² from the key of a training step to the nearest entry of each table, [1, key_size] → [actions]."""
         if not self.encoder.settled:
             return np.full(self.spaces.actions, np.inf, np.float32)
-        distances: Floats = self.memory.nearest_distances(keys)[0]
+        distances: Floats = self._find_nearest(keys)[0]
         return distances
 
     def check(self, loop: LoopState, *, has_best: bool = False) -> None:
