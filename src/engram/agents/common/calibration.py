@@ -1,8 +1,8 @@
 """Calibration: what is stored of a state and what its neighbours say, brought to one level.
 
 MFEC stores the best return that was ever seen, so a state that is met again looks better than it is, and the more so
-the noisier the environment. Neighbours were mostly met by earlier and worse policies, so a state that is new looks
-worse than it is. An action that was taken in this very state then wins over others for no good reason.
+the noisier the environment. What neighbours say of a new state is off as well: too low where earlier and worse policies
+met them, too high where they lie on a good way that the state is beside. Yet the two are compared with each other.
 """
 
 from typing import Any
