@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram import MFEC, EpisodicMemory
@@ -16,6 +16,7 @@ from engram.agents.common.estimates import estimate
 from engram.errors import InvalidInputError
 from engram.running_mean import RunningMean
 from engram.typing import Floats
+from tests.examples import examples
 
 ACTIONS = 3
 
@@ -42,7 +43,7 @@ def episode(action: int, keys: Floats, returns: Any) -> Finished:
 
 
 @pytest.mark.parametrize("kernel", ["inverse", "mean"])
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 10**6), st.integers(1, 25), st.integers(1, 6))
 def test_the_state_itself_is_left_out_of_what_its_neighbours_say(
     kernel: str, seed: int, entries: int, neighbours: int

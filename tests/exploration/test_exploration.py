@@ -154,7 +154,7 @@ def test_a_lasting_action_that_cannot_be_is_refused() -> None:
             Lasting().load_state_dict(state)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.integers(0, 10**6), st.sampled_from([1e-3, 1.0, 64.0, 1e4]), st.sampled_from([1e-3, 1.0, 64.0, 1e4]))
 def test_relative_novelty_knows_no_units(seed: int, rewards: float, keys: float) -> None:
     """The same choices in a world whose rewards or keys have another unit."""
