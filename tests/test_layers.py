@@ -25,6 +25,7 @@ LAYERS = (
         "hashing",
         "devices",
         "recording",
+        "running_mean",
         "parts",
         "plain_data",
         "sources",

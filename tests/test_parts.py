@@ -80,7 +80,7 @@ def test_options_are_typed_by_the_dataclass_and_shown_in_the_spec() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("projektion", "unknown encoder 'projektion'; did you mean 'projection'.*built in: dct, frozen, identity"),
+        ("projektion", "unknown encoder 'projektion'; did you mean 'projection'.*built in: blurred, dct"),
         ("projection:sise=3", "projection has no option 'sise'; did you mean 'size'"),
         ("projection:size=three", "size must be int, got 'three'"),
         ("projection:size", "expected option=value, got 'size'"),

@@ -30,3 +30,13 @@ def test_keys_grow_and_come_back_whole() -> None:
     np.testing.assert_array_equal(finished.states, np.arange(300, dtype=np.uint64))
     assert finished.total == 300
     assert len(again) == 0
+
+
+def test_the_key_of_one_step_is_found_wherever_it_lies() -> None:
+    episode, keys = Episode(), np.random.default_rng(0).standard_normal((600, 3)).astype(np.float32)
+    for step, key in enumerate(keys):
+        episode.add(key, step, 0)
+        if step == 30:
+            episode.keys = keys[:31]  # as when an encoder settles
+    for step in (0, 30, 31, 286, 287, 599):
+        np.testing.assert_array_equal(episode.key(step), keys[step : step + 1])

@@ -10,10 +10,19 @@ import numpy as np
 import pytest
 from stable_baselines3.common.evaluation import evaluate_policy as sb3_evaluate_policy
 
-from engram import MFEC, EpisodicMemory, evaluate_policy, load
-from engram.agents.mfec import MFECConfig
+from engram import MFEC, EpisodicMemory, Exploration, View, evaluate_policy, load
+from engram.agents.mfec import MFECConfig, discounted_returns
 from engram.errors import InvalidInputError, NotReproducibleError
 from tests.conftest import Corridor, assert_same_state
+
+
+class Rightwards(Exploration):
+    """Goes right, whatever is known."""
+
+    def choose(self, step: int, generator: np.random.Generator, view: View) -> int:
+        """Action 1."""
+        return 1
+
 
 STRATEGIES = ["lru", "rew", "sur", "kmeans", "dkm", "dkm:decay=0.3", "fading"]
 CLUSTERING = ["kmeans", "dkm", "dkm:decay=0.3", "fading"]
@@ -62,6 +71,60 @@ def test_a_corridor_is_learned_from_merged_episodes(strategy: str, corridor: typ
     assert not np.array_equal(agent.memory.entries(1)["keys"], single.memory.entries(1)["keys"])
 
 
+BEYOND: list[dict[str, Any]] = [  # the paper
+    {"shrinkage": 0.1},
+    {"correct_neighbours": "new"},
+    {"correct_neighbours": "all"},
+    {"radius": 0.1},
+    {"horizon": 2},
+    {"look_ahead": True},
+]
+
+
+@pytest.mark.parametrize("options", BEYOND, ids=str)
+def test_a_corridor_is_learned_with_every_setting_beyond_the_paper(
+    options: dict[str, Any], corridor: type[Corridor]
+) -> None:
+    agent = MFEC(corridor, capacity=10, neighbours=2, seed=0, **QUICK, **options).learn(2000)
+    assert evaluate_policy(agent, corridor, 5) == (1, 0)
+
+
+def test_returns_may_go_on_with_what_the_memory_knows() -> None:
+    """Rₜ = rₜ₊₁ + λ max(Rₜ₊₁, V(sₜ₊₁)), and what follows the stretch at its end."""
+    rewards, known = [1.0, 0.0, 2.0], np.array([9.0, -np.inf, 8.0])
+    assert discounted_returns(rewards, 0.5).tolist() == [1.5, 1, 2]
+    assert discounted_returns(rewards, 0.5, following=4).tolist() == [2, 2, 4]
+    assert discounted_returns(rewards, 0.5, known=known).tolist() == [3, 4, 2]
+
+
+def test_looking_ahead_a_bad_end_does_not_spoil_what_came_before(corridor: type[Corridor]) -> None:
+    """A way to the goal is known from cell 3; an episode reaches cell 3 and turns back."""
+    agent = MFEC(lambda: corridor(4), capacity=50, look_ahead=True, neighbours=1, exploration=Rightwards())
+    for cell, reward, done in ((3, 1.0, True), (1, 0.0, False), (3, 0.0, False), (0, 0.0, True)):
+        agent.act(np.array([cell], np.float32), 0)
+        agent.observe(reward, np.array([0], np.float32), done, False)
+    stored = dict(zip(*(agent.memory.entries(1)[name].ravel().tolist() for name in ("keys", "values")), strict=True))
+    assert stored == pytest.approx({3: 1, 1: 0.99, 0: 0})
+
+
+def test_a_horizon_writes_within_the_episode_and_the_whole_return_at_its_end(corridor: type[Corridor]) -> None:
+    """With nothing known but the way itself: two steps later a state has the rewards since, and the value there."""
+    agent = MFEC(lambda: corridor(4), capacity=50, horizon=2, neighbours=1, seed=1, exploration=Rightwards())
+    agent.memory.write(1, np.array([[3.0]], np.float32), [0.6], states=np.array([7], np.uint64))
+    agent.act(np.array([1], np.float32), 0)
+    agent.observe(0.25, np.array([2], np.float32), False, False)
+    agent.act(np.array([2], np.float32), 1)
+    agent.observe(0.5, np.array([3], np.float32), False, False)
+    assert agent.memory.size.tolist() == [0, 1], "nothing is two steps old yet"
+    agent.act(np.array([3], np.float32), 2)
+    stored = dict(zip(*(agent.memory.entries(1)[name].ravel().tolist() for name in ("keys", "values")), strict=True))
+    assert stored == pytest.approx({3: 0.6, 1: 0.25 + 0.99 * 0.5 + 0.99**2 * 0.6})
+    agent.observe(1.0, np.array([4], np.float32), True, False)
+    stored = dict(zip(*(agent.memory.entries(1)[name].ravel().tolist() for name in ("keys", "values")), strict=True))
+    assert stored[1] == pytest.approx(0.25 + 0.99 * 0.5 + 0.99**2)
+    assert len(agent.unfinished) == 0
+
+
 def test_what_is_written_are_the_discounted_returns() -> None:
     """Rₜ = Σ λⁱ rₜ₊ᵢ₊₁ of one recorded episode; where a state came up twice, the larger return."""
     visits: list[tuple[float, int, float]] = []  # observation, action, reward
@@ -105,7 +168,15 @@ def test_saving_and_loading_mid_episode_changes_nothing(tmp_path: Path, strategy
 
 @pytest.mark.parametrize(
     "options",
-    [*({"strategy": name, "merging": "episode"} for name in CLUSTERING), {"always_read": True}],
+    [
+        *({"strategy": name, "merging": "episode"} for name in CLUSTERING),
+        {"always_read": True},
+        {"shrinkage": 0.3, "correct_neighbours": "all"},
+        {"shrinkage": "measured"},
+        {"radius": 0.3},
+        {"horizon": 5, "look_ahead": True},
+        {"horizon": 3, "correct_neighbours": "new", "radius": 0.2, "encoder": "scaled:steps=300"},
+    ],
     ids=str,
 )
 def test_saving_and_loading_changes_nothing_with_other_choices(tmp_path: Path, options: dict[str, Any]) -> None:
@@ -299,6 +370,11 @@ def test_load_finds_the_agent_by_itself(tmp_path: Path) -> None:
         ({"capacitty": 5}, "did you mean 'capacity'"),
         ({"seed": -1}, "seed must be at least 0"),
         ({"delta": 0}, "delta must be a number from"),
+        ({"shrinkage": 1.5}, "shrinkage must be a number from 0 to 1"),
+        ({"shrinkage": "much"}, "shrinkage must be a number from 0 to 1, got 'much'"),
+        ({"radius": -1}, "radius must be a number from 0"),
+        ({"horizon": 0}, "horizon must be at least 1, got 0"),
+        ({"radius": 0.5, "duplicates": True}, "duplicates=True counts every state as a new one, and radius=0.5"),
     ],
 )
 def test_bad_settings_are_refused_before_any_work(settings: dict[str, Any], message: str) -> None:

@@ -108,7 +108,15 @@ def test_a_network_that_diverged_is_told_in_the_step() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"ties": "first"}, {"kernel": "mean"}, {"neighbours": 30}, {"capacity": 1}, {"always_read": True}]
+    "options",
+    [
+        {"ties": "first"},
+        {"kernel": "mean"},
+        {"neighbours": 30},
+        {"capacity": 1},
+        {"always_read": True},
+        {"look_ahead": True},
+    ],
 )
 def test_settings_mean_the_same_in_both_ways(options: dict[str, Any]) -> None:
     settings: dict[str, Any] = {"capacity": 20, "seed": 1, **SOON} | options

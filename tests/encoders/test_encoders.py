@@ -12,15 +12,19 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.fft import dctn
 
-from engram import D3QN, MFEC, NEC, load
+from engram import D3QN, MFEC, NEC, evaluate_policy, load
 from engram.encoders import Encoder
+from engram.encoders.blurred import Blurred
 from engram.encoders.dct import DCT
+from engram.encoders.difference import Difference
+from engram.encoders.foreground import Foreground
 from engram.encoders.identity import Identity
+from engram.encoders.projection import Projection
 from engram.encoders.scaled import Scaled
 from engram.errors import InvalidInputError
 from engram.parts import Spaces
 from engram.typing import Array
-from tests.conftest import assert_same_state
+from tests.conftest import Corridor, assert_same_state
 from tests.examples import examples
 
 VECTORS = Spaces((3,), np.dtype(np.float32), 2)
@@ -67,6 +71,150 @@ def test_dct_is_the_low_frequencies_of_every_frame(shape: tuple[int, ...]) -> No
     np.testing.assert_array_equal(encoder(np.full((1, *shape), 255, np.uint8))[0].reshape(-1, 25)[:, 1:].round(2), 0)
 
 
+STACK = (4, 24, 20)  # frames, height, width
+
+
+def stacks(seed: int, count: int) -> Array:
+    return np.random.default_rng(seed).integers(0, 256, (count, *STACK), np.uint8)
+
+
+def squared(keys: Array) -> Array:
+    found: Array = (keys.astype(np.float64) ** 2).sum(-1)
+    return found
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])
+def test_difference_keeps_the_newest_frame_and_what_changed(weight: float) -> None:
+    seen = stacks(1, 6)
+    x = seen.reshape(6, 4, -1) / 255
+    expected = (x[:, 3] ** 2).sum(1) + weight**2 * (np.diff(x, axis=1) ** 2).sum((1, 2))
+    keys = built(Difference(2048, weight=weight), STACK, np.uint8)(seen)
+    np.testing.assert_allclose(squared(keys), expected, rtol=0.15)
+
+
+def test_where_nothing_moves_a_difference_is_of_the_newest_frame_alone() -> None:
+    still = stacks(2, 3)
+    still[:] = still[:, 3:]
+    with_changes, without = (built(Difference(64, weight=weight), STACK, np.uint8)(still) for weight in (1.0, 0.0))
+    np.testing.assert_allclose(with_changes, without, atol=1e-3)
+
+
+def test_blurred_without_a_blur_is_a_projection() -> None:
+    seen = stacks(3, 6)
+    keys = built(Blurred(2048, block=1), STACK, np.uint8)(seen)
+    np.testing.assert_allclose(squared(keys), squared(seen.reshape(6, -1) / 255), rtol=0.15)
+
+
+def test_in_blurred_frames_a_thing_that_moved_a_little_is_near() -> None:
+    def ball(at: int) -> Array:
+        frame = np.zeros((24, 20), np.uint8)
+        frame[10:12, at : at + 2] = 200
+        return np.repeat(frame[None], 4, 0)
+
+    def moved(encoder: Encoder, to: int) -> Any:
+        here, there = built(encoder, STACK, np.uint8)(np.array([ball(4), ball(to)]))
+        return squared(here - there)
+
+    assert moved(Projection(512), 6) == pytest.approx(moved(Projection(512), 14), rel=0.3), "either way: nothing shared"
+    assert moved(Blurred(512, block=6), 6) < 0.3 * moved(Blurred(512, block=6), 14)
+
+
+def test_frames_fade_with_age() -> None:
+    older = np.array([stacks(4, 1)[0]] * 2)
+    older[1, :3] = 0  # all but the newest
+    for encoder in (Blurred(64, fade=0.0), Difference(64, weight=0.0)):
+        keys = built(encoder, STACK, np.uint8)(older)
+        np.testing.assert_array_equal(keys[0], keys[1])
+    full, faded = (built(Blurred(1024, block=1, fade=fade), STACK, np.uint8)(older) for fade in (1.0, 0.5))
+    gone = [squared(keys[0] - keys[1]) for keys in (full, faded)]
+    assert gone[1] / gone[0] == pytest.approx((0.5**2 + 0.5**4 + 0.5**6) / 3, rel=0.3)
+
+
+def seen_foreground(steps: int = 5, **options: Any) -> tuple[Any, Array]:
+    """An encoder that has seen a background with something different in front of it each time, and the background."""
+    encoder, background = built(Foreground(32, steps=steps, cells=4, **options), STACK, np.uint8), stacks(5, 1)[0, :1]
+    for step in range(steps):
+        observation = np.repeat(background, 4, 0)
+        observation[3, step] ^= 128
+        assert not encoder.settled
+        encoder.update(observation)
+    assert encoder.settled
+    return encoder, np.repeat(background, 4, 0)
+
+
+def test_foreground_is_what_differs_from_the_most_frequent_greys() -> None:
+    encoder, background = seen_foreground()
+    assert (encoder(background[None]) == 0).all()
+    one, other, more = background.copy(), background.copy(), background.copy()
+    one[3, 4:6, 4:6] ^= 128
+    other[3, 4:6, 4:6] ^= 64
+    more[3, 4:6, 4:9] ^= 128
+    keys = encoder(np.array([one, other, more]))
+    assert keys[0].any()
+    np.testing.assert_array_equal(keys[0], keys[1], "how different it is does not matter")
+    assert (keys[0] != keys[2]).any()
+
+
+def test_foreground_counts_pixels_in_cells() -> None:
+    encoder, background = seen_foreground(fade=1.0)
+    within, across = background.copy(), background.copy()
+    within[3, 0:2, 0:2] ^= 128
+    across[3, 2:4, 3:5] ^= 128
+    keys = encoder(np.array([within, across]))
+    np.testing.assert_array_equal(keys[0], keys[1], "the cells are 6 by 5 pixels")
+
+
+@pytest.mark.parametrize("encoder", [Difference(16), Blurred(16, fade=0.5), Foreground(16, steps=1)])
+def test_a_key_of_stacked_frames_has_the_same_bits_alone_and_in_any_batch(encoder: Encoder) -> None:
+    made, seen = built(encoder, STACK, np.uint8), stacks(6, 40)
+    made.update(seen[0])
+    together = made(seen)
+    assert together.dtype == np.float32
+    assert together.shape == (40, made.key_size) == (40, 16)
+    np.testing.assert_array_equal(together, np.concatenate([made(each[None]) for each in seen]))
+    np.testing.assert_array_equal(together[:7], made(seen[:7]))
+
+
+class Screen(Corridor):
+    """The corridor as four frames with a bar where the agent is."""
+
+    observation_space: Any = gymnasium.spaces.Box(0, 255, (4, 12, 12), np.uint8)
+
+    def reset(self, **given: Any) -> Any:
+        self.frames = np.full((4, 12, 12), 90, np.uint8)
+        return super().reset(**given)
+
+    def _observation(self) -> Any:
+        self.frames = np.roll(self.frames, -1, 0)
+        self.frames[3] = 90
+        self.frames[3, :, min(self.cell, 4) * 2] = 200
+        return self.frames.copy()
+
+
+@pytest.mark.parametrize("encoder", ["difference:size=16", "blurred:size=16,block=2", "foreground:size=16,steps=150"])
+@pytest.mark.parametrize("at", [90, 400])
+def test_encoders_of_stacked_frames_learn_and_resume_exactly(encoder: str, at: int, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"encoder": encoder, "capacity": 40, "neighbours": 1, "seed": 1}
+    settings |= {"epsilon_anneal_start_steps": 200, "epsilon_anneal_end_steps": 800}
+    whole = MFEC(Screen, **settings).learn(900)
+    MFEC(Screen, **settings).learn(at).save(tmp_path / "model.safetensors")
+    assert_same_state(whole, MFEC.load(tmp_path / "model.safetensors", Screen).learn(900 - at))
+    assert evaluate_policy(whole, Screen, 5)[0] == 1
+
+
+def test_a_damaged_state_of_foreground_is_refused() -> None:
+    fresh, settled = built(Foreground(steps=5, cells=4), STACK, np.uint8), seen_foreground()[0]
+    for encoder, change in (
+        (fresh, {"count": -1}),
+        (fresh, {"count": 6}),
+        (fresh, {"count": 3}),
+        (fresh, {"seen": np.zeros((3, 256), np.uint16)}),
+        (settled, {"background": np.zeros((3, 3), np.uint8)}),
+    ):
+        with pytest.raises(InvalidInputError, match="foreground encoder"):
+            encoder.load_state_dict(encoder.state_dict() | change)
+
+
 @pytest.mark.parametrize(
     ("encoder", "shape", "dtype", "message"),
     [
@@ -74,6 +222,9 @@ def test_dct_is_the_low_frequencies_of_every_frame(shape: tuple[int, ...]) -> No
         ("dct", (4,), np.float32, "takes images of bytes"),
         ("dct:size=90", (84, 84), np.uint8, "of 90 to"),
         ("projection", (4,), np.float32, "takes images, got"),
+        ("difference", (4,), np.float32, '"difference" takes images, got'),
+        ("foreground", (4, 84, 84), np.float32, "takes images of bytes"),
+        ("foreground:cells=90", (84, 84), np.uint8, "of at least 90 pixels a side"),
     ],
 )
 def test_what_an_encoder_cannot_take_is_refused(encoder: str, shape: Any, dtype: Any, message: str) -> None:

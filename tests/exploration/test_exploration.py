@@ -14,10 +14,13 @@ from engram import MFEC, load
 from engram.errors import InvalidInputError
 from engram.exploration import EXPLORATIONS, Exploration, View
 from engram.exploration.boltzmann import Boltzmann, softmax
+from engram.exploration.detour import Detour
 from engram.exploration.epsilon_greedy import EpsilonGreedy
 from engram.exploration.lasting import Lasting
 from engram.exploration.mellowmax import Mellowmax, inverse_temperature, mellowmax
 from engram.exploration.novelty import Novelty, bonus
+from engram.exploration.relative_novelty import RelativeNovelty
+from engram.parts import option_types
 from engram.typing import Floats
 from tests.conftest import Corridor
 from tests.examples import examples
@@ -170,6 +173,69 @@ def test_a_prediction_explores_as_at_the_start_of_an_episode_each_observation_by
     assert agent.exploration.state_dict() == {"action": int(1 - greedy[0]), "left": 90}
 
 
+@examples(50)
+@given(st.integers(0, 10**6), st.sampled_from([1e-3, 1.0, 64.0, 1e4]), st.sampled_from([1e-3, 1.0, 64.0, 1e4]))
+def test_relative_novelty_knows_no_units(seed: int, rewards: float, keys: float) -> None:
+    """The same choices in a world whose rewards or keys have another unit."""
+    rng = np.random.default_rng(seed)
+    q, d = rng.standard_normal((30, 4)), rng.exponential(size=(30, 4)) ** 2
+    d[:5, 3] = np.inf
+    d[rng.random(d.shape) < 0.3] = 0
+
+    def choices(unit: float, length: float) -> list[int]:
+        exploration, chooser = RelativeNovelty(weight=0.8, scale=0.5, initial=0.1, final=0.1), np.random.default_rng(1)
+        return [exploration.choose(0, chooser, view_of(q[t] * unit, d[t] * length**2)) for t in range(len(q))]
+
+    assert choices(rewards, keys) == choices(1, 1)
+
+
+def test_relative_novelty_prefers_what_is_new_by_the_usual_range_of_values() -> None:
+    exploration, rng = RelativeNovelty(weight=1.0, scale=1.0, initial=0, final=0), np.random.default_rng(0)
+    for _ in range(20):
+        assert exploration.choose(0, rng, view_of([10, 0], [4, 4])) == 0
+    assert exploration.choose(0, rng, view_of([10, 9], [0, np.inf])) == 1, "a bonus of 10 for one that is new"
+    assert exploration.choose(0, rng, view_of([10, 1], [4, 4])) == 0, "both get half of it"
+
+
+def test_a_detour_is_taken_once_in_every_episode_anywhere_in_it() -> None:
+    view, rng = view_of(np.r_[1, np.zeros(999)]), np.random.default_rng(0)  # a random action is hardly ever the first
+    exploration = Detour(length=3, initial=0, final=0)
+    left = []
+    for _ in range(300):
+        exploration.begin_episode()
+        chosen = np.array([exploration.choose(0, rng, view) for _ in range(40)])
+        left.append(np.flatnonzero(chosen).tolist())
+    begun = np.array([each[0] for each in left[1:]])
+    assert left[0] == [0, 1, 2], "before any length is known"
+    assert all(each[-1] - each[0] < 3 for each in left)
+    assert np.mean([len(each) for each in left]) == pytest.approx(3, abs=0.15)
+    assert set(begun.tolist()) == set(range(40))
+    assert begun.mean() == pytest.approx(19.5, abs=2)
+    assert exploration.random_share(0) == pytest.approx(3 / 40)
+
+
+def test_detours_begin_with_random_actions_as_epsilon_greedy_exploration_does() -> None:
+    exploration = Detour(initial=1.0, final=0.2, start_steps=100, end_steps=200)
+    exploration.begin_episode()
+    shares = [
+        np.mean(
+            [
+                exploration.choose(step, np.random.default_rng(n), view_of(np.r_[1, np.zeros(99)])) > 0
+                for n in range(400)
+            ]
+        )
+        for step in (0, 150, 999)
+    ]
+    assert shares == pytest.approx([1, 0.6, 0.2], abs=0.08)
+
+
+@pytest.mark.parametrize("state", [{"taken": -1}, {"begin": -2}, {"taken": 1.5}, {"begin": 10**16}], ids=str)
+def test_a_damaged_state_of_a_detour_is_refused(state: dict[str, Any]) -> None:
+    exploration = Detour()
+    with pytest.raises(InvalidInputError, match="a detour begins at a step of an episode"):
+        exploration.load_state_dict(exploration.state_dict() | state)
+
+
 def test_novelty_is_refused_by_an_agent_without_a_memory() -> None:
     from engram import D3QN  # noqa: PLC0415
 
@@ -179,13 +245,14 @@ def test_novelty_is_refused_by_an_agent_without_a_memory() -> None:
 
 @pytest.mark.parametrize("name", EXPLORATIONS.built_in)
 def test_every_exploration_learns_resumes_and_predicts_without_a_trace(name: str, tmp_path: Path) -> None:
-    spec = f"{name}:end_steps=300,start_steps=0" if name in ("epsilon-greedy", "boltzmann", "lasting") else name
+    spec = f"{name}:end_steps=300,start_steps=0" if "end_steps" in option_types(EXPLORATIONS.built_in[name]) else name
     whole = MFEC("CartPole-v1", exploration=spec, capacity=50, seed=1).learn(600)
     part = MFEC("CartPole-v1", exploration=spec, capacity=50, seed=1).learn(350)
     part.predict(np.zeros((5, 4), np.float32), deterministic=False)
     part.save(tmp_path / "model.safetensors")
     resumed: Any = load(tmp_path / "model.safetensors").learn(250)
     assert resumed.exploration == whole.exploration
+    assert resumed.exploration.state_dict() == whole.exploration.state_dict()
     for action in range(2):
         np.testing.assert_array_equal(resumed.memory.entries(action)["keys"], whole.memory.entries(action)["keys"])
 

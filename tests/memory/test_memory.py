@@ -349,3 +349,16 @@ def test_objects_that_fail_when_they_are_converted_are_refused() -> None:
     for call in (lambda: memory.read(Liar()), lambda: memory.write(0, np.zeros((1, 2)), Liar(), states=[1])):
         with pytest.raises(InvalidInputError, match="must be real numbers, got a Liar that cannot be shown"):
             call()
+
+
+def test_what_is_stored_of_a_state_is_read_by_its_name() -> None:
+    memory = EpisodicMemory(actions=2, key_size=1, capacity=2)
+    keys = np.array([[1], [2]], np.float32)
+    memory.write(0, keys, [5, 6], states=np.array([10, 11], np.uint64))
+    memory.write(1, keys[:1], [7], states=np.array([11], np.uint64))
+    nothing = float("nan")
+    expected = [[6, 7], [nothing, nothing], [5, nothing]]
+    np.testing.assert_array_equal(memory.read_stored(np.array([11, 12, 10], np.uint64)), expected)
+    memory.write(0, keys[:1] + 5, [8], states=np.array([12], np.uint64))
+    np.testing.assert_array_equal(memory.read_stored([10, 12])[:, 0], [nothing, 8])
+    assert memory.read_stored(np.zeros(0, np.uint64)).shape == (0, 2)

@@ -5,7 +5,7 @@ a batch and on every machine, and it can be had from the image before it: where 
 pixel's weights is added. Of an Atari game a few hundred pixels change from one frame to the next, of 28,224 in a stack.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self, cast
 
 import numpy as np
@@ -106,10 +106,10 @@ class Projection(Encoder):
         shape = spaces.observation_shape
         if len(shape) not in (2, 3):
             raise InvalidInputError(
-                f'encoder "projection" takes images, got shape {shape} of {spaces.observation_dtype}; vectors '
+                f'encoder "{self.name}" takes images, got shape {shape} of {spaces.observation_dtype}; vectors '
                 'are their own keys: encoder="identity"'
             )
-        built = type(self)(self.size)
+        built = replace(self)
         built._bytes = spaces.observation_dtype == np.uint8
         built.key_size = self.size
         built._draw(shape, generator)
@@ -125,8 +125,7 @@ class Projection(Encoder):
             f"a projection of {pixels:,} pixels to keys of {self.size:,} numbers",
             lambda _: "choose a smaller size of keys (projection_size)",
         )
-        weights = drawn_weights(pixels, self.size, generator)
-        by_place = weights.reshape(self._frames, self._pixels, self.size).transpose(1, 0, 2)
+        by_place = self._draw_weights(shape, generator).transpose(1, 0, 2)
         padded = np.pad(by_place, ((0, self._padding), (0, 0), (0, 0)))
         self._weights = np.ascontiguousarray(padded).reshape(-1, self._frames * self.size)  # [pixels, frames · keys]
         if not self._bytes:
@@ -134,6 +133,10 @@ class Projection(Encoder):
         self._scale = 1 / (255 * SCALE * np.sqrt(self.size))
         self._seen = np.zeros((0, self._frames, self._pixels + self._padding), np.uint8)
         self._sums = np.zeros((0, self._frames, self._frames * self.size), np.int64)
+
+    def _draw_weights(self, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
+        """Weights of the pixels at every place in the stack, [frames, pixels, keys]: N(0, 1) in steps of 1/2048."""
+        return drawn_weights(int(np.prod(shape)), self.size, generator).reshape(self._frames, self._pixels, self.size)
 
     def __call__(self, observations: Array) -> Floats:
         """[B, …] → [B, key_size]."""

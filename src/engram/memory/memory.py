@@ -184,6 +184,10 @@ class EpisodicMemory:
             refuse_keys(as_floats("keys", queries))
         return values if type(keys) is type(values) else _like(keys, values)
 
+    def read_stored(self, states: Any) -> Floats:
+        """The values that are stored of these very states, given as in `write`: [T] → [T, actions], NaN for none."""
+        return self._store.read_stored(as_states(states))
+
     def look_up(self, actions: Longs, keys: Any, *, touch: bool = False) -> Neighbours:
         """The neighbours of each key in the table of its own action, with their keys and values."""
         queries, actions = self._usable_keys(keys), as_longs("actions", actions)

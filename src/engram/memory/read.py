@@ -7,10 +7,11 @@ import numpy as np
 from engram.borrowing import borrowed
 from engram.compiling import compiled
 from engram.memory.arguments import all_usable
+from engram.memory.hash_index import find
 from engram.memory.keys import get_key, is_wide
 from engram.memory.search import prepare, search_for_all, search_room, search_table
 from engram.memory.sketch import Sketch
-from engram.typing import Floats, Ints, Longs
+from engram.typing import Floats, Ints, Longs, States
 
 TOGETHER = 256  # queries for which a table of narrow keys is read once
 
@@ -152,3 +153,18 @@ def weigh(
         for action in range(len(size)):
             found = min(neighbours, size[action])
             out[b, action] = weighted_mean(values[action], distances[b, action], slots[b, action], found, reading)
+
+
+@compiled
+def read_stored(
+    buckets: Ints,  # [actions, buckets]
+    states: States,  # [actions, capacity]
+    values: Floats,  # [actions, capacity]
+    wanted: States,  # [T]
+    out: Floats,  # [T, actions]
+) -> None:
+    """The value that each table has stored of each of these very states; NaN where it has none."""
+    for t in range(len(wanted)):
+        for action in range(len(values)):
+            slot = find(buckets[action], states[action], wanted[t])
+            out[t, action] = values[action, slot] if slot >= 0 else np.nan

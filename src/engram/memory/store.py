@@ -11,7 +11,7 @@ from engram.memory import plain
 from engram.memory.arguments import all_finite, as_floats
 from engram.memory.batch import write_episode
 from engram.memory.keys import get_keys
-from engram.memory.read import Reading, find_neighbours, look_up, read
+from engram.memory.read import Reading, find_neighbours, look_up, read, read_stored
 from engram.memory.sketch import FEWEST, find_sketch
 from engram.memory.strategies import CompiledStrategy, Strategy
 from engram.memory.strategy_types import Kernel
@@ -137,6 +137,12 @@ class Store:
         if usable and touch and self.strategy.touches:
             self.touch_all(queries)
         return values if usable else None
+
+    def read_stored(self, states: States) -> Floats:
+        """The value that each table has stored of each of these states, [T, actions]; NaN where it has none."""
+        tables, values = self.tables, np.empty((len(states), len(self.tables.size)), np.float32)
+        read_stored(tables.buckets, tables.states, tables.values, states, values)
+        return values
 
     def check_numbers(self) -> None:
         """Raise InvalidInputError if rules have made a number NaN or infinite; it is set to 0."""

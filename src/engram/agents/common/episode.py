@@ -93,6 +93,15 @@ class Episode:
         self._collect()
         return self._states
 
+    def key(self, step: int) -> Any:
+        """The key of one step, [1, key_size]."""
+        self._collect()
+        for block in self._blocks:
+            if step < len(block):
+                return block[step : step + 1]
+            step -= len(block)
+        return stacked(self._recent[step : step + 1])
+
     @property
     def keys(self) -> Any:
         """Keys [T, key_size] as an array or a tensor; while the encoder has not settled, observations."""

@@ -4,7 +4,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from engram.agents.common.episode import Episode, as_array, stacked
+from engram.agents.common.aggregation import Aggregation
+from engram.agents.common.calibration import Calibration
+from engram.agents.common.episode import Episode, Finished, as_array, stacked
 from engram.agents.common.metrics import metrics_of_reads, metrics_of_writes
 from engram.agents.common.tally import Tally
 from engram.agents.common.waiting import Waiting
@@ -57,8 +59,13 @@ class Recall:
         ties: str,
         tally: Tally,
         glance: Glances | None = None,
+        calibration: Calibration | None = None,
+        aggregation: Aggregation | None = None,
     ) -> None:
         self.encoder, self.memory, self.spaces, self._tally = encoder, memory, spaces, tally
+        self._calibration, self._aggregation = calibration, aggregation
+        reader: EpisodicMemory | Calibration = memory if calibration is None else calibration
+        self._read, self._find_nearest = reader.read, reader.nearest_distances
         self._glance = glance
         self._glanced: Floats | None = None  # the key whose neighbours have been found
         self._encode = checked(encoder) if isinstance(encoder, Encoder) else encoder
@@ -88,7 +95,7 @@ class Recall:
     def _settle(self) -> None:
         """Encode and write all that waited, and encode the unfinished episode."""
         for waited in self.waiting.episodes:
-            waited._replace(keys=self._encode(waited.keys)).write_to(self.memory)
+            self._learn(waited._replace(keys=self._encode(waited.keys)))
         self.waiting.episodes = []
         if len(self.unfinished):
             self._tally.start = 0.0 if self._tally.listening else None  # as it was before
@@ -104,25 +111,35 @@ class Recall:
             self.waiting.episodes.append(finished)
         elif tally.is_due(step, len(returns)):
             if tally.start is None:  # nothing was written since, so it is what it was then
-                tally.note_start(as_array(memory.read(finished.keys[:1]))[0])
+                tally.note_start(as_array(self._read(finished.keys[:1]))[0])
             tally.found = metrics_of_reads(memory, finished)
             before = memory.written
-            finished.write_to(memory)
+            self._learn(finished)
             tally.found |= metrics_of_writes(memory, before)
         else:
-            finished.write_to(memory)
+            self._learn(finished)
+
+    def _learn(self, episode: Finished) -> None:
+        """Learn all that an episode teaches."""
+        if self._calibration is not None:
+            self._calibration.learn(episode)
+        self.write(episode)
+
+    def write(self, episode: Finished) -> None:
+        """Write steps of an episode to the memory, each under the state that it counts as."""
+        (episode if self._aggregation is None else self._aggregation.renamed(episode)).write_to(self.memory)
 
     def q_values(self, observations: Array) -> Floats:
         """Q of every action for a batch of observations, [B, …] → [B, actions]; touches nothing."""
         if not self.encoder.settled:
             return np.zeros((len(observations), self.spaces.actions), np.float32)
-        return as_array(self.memory.read(self._encode(observations)))
+        return as_array(self._read(self._encode(observations)))
 
     def distances(self, observations: Array) -> Floats:
         """d² to the nearest entry of each action's table for a batch of observations, [B, …] → [B, actions]."""
         if not self.encoder.settled:
             return np.full((len(observations), self.spaces.actions), np.inf, np.float32)
-        return self.memory.nearest_distances(self._encode(observations))
+        return self._find_nearest(self._encode(observations))
 
     def _look_up(self, keys: Any) -> Floats:
         """Q of every action at the key of a training step, [1, key_size] → [actions]; counts as use."""
@@ -130,14 +147,14 @@ class Recall:
             return np.zeros(self.spaces.actions, np.float32)
         if self._glance is not None and keys is self._glanced:
             return np.asarray(self._glance.read()[0])
-        values: Floats = as_array(self.memory.read(keys, touch=True))[0]
+        values: Floats = as_array(self._read(keys, touch=True))[0]
         return values
 
     def _measure(self, keys: Any) -> Floats:
         """d² from the key of a training step to the nearest entry of each table, [1, key_size] → [actions]."""
         if not self.encoder.settled:
             return np.full(self.spaces.actions, np.inf, np.float32)
-        distances: Floats = self.memory.nearest_distances(keys)[0]
+        distances: Floats = self._find_nearest(keys)[0]
         return distances
 
     def check(self, loop: LoopState, *, has_best: bool = False) -> None:
