@@ -22,7 +22,7 @@ from engram.memory.read import Reading
 from engram.memory.strategies.base import Write
 from engram.memory.strategies.compiled import CompiledStrategy
 from engram.memory.strategies.decisions import APPEND, BLEND, DISCARD, UPDATE, Decision, RefusedError, can_be_done
-from engram.memory.strategies.decisions import update as update_it
+from engram.memory.strategies.decisions import update as update_entry
 from engram.memory.tables import Renewal, Tables, clear_numbers, merge, store, update
 from engram.typing import Doubles, Floats, States, Whole
 
@@ -38,7 +38,7 @@ class Placed(NamedTuple):
 def decided(strategy: CompiledStrategy, tables: Tables, table: int, write: Write, updated: bool) -> Decision:
     """What is done with a state: its entry is updated in place, or what the strategy decides, if that is possible."""
     if updated:
-        return update_it()
+        return update_entry()
     decision = strategy.decide(write, numbers_of(strategy, tables, table))
     if not can_be_done(decision, write.size, write.capacity, write.match):
         raise RefusedError(
@@ -85,7 +85,8 @@ def place(
     """Write one state: update its entry in place, or do what the strategy decides."""
     decision = decided(strategy, tables, table, write, updated)
     tables.written[table, decision.kind] += 1
-    slot, weight = np.int64(decision.slot), decision.weight
+    slot: Any = np.int64(decision.slot)
+    weight = decision.weight
     if decision.kind == UPDATE:
         meet_again(strategy, tables, table, key, write, renewal)
         slot, weight = np.int64(write.match), 1.0 if renewal.newer_key else 0.0

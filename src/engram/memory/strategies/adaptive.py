@@ -44,7 +44,7 @@ class Adaptive(FadingKMeans):
 
     def keeps_states(self, numbers: Numbers) -> bool:
         """Whether entries are states: enough writes meet one."""
-        return numbers["hits"][0] > self.SELDOM
+        return bool(numbers["hits"][0] > self.SELDOM)
 
     def notice(self, write: Write, numbers: Numbers) -> None:
         """Note what a write tells about the table, before anything is decided."""

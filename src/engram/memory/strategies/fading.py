@@ -7,6 +7,7 @@ order entries as n does. A rank grows no faster than T, so it never overflows.
 
 from dataclasses import dataclass
 from math import exp, log, log1p
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,7 +31,7 @@ class FadingKMeans(CompiledStrategy):
     lifetime: float = 10.0  # in writes per entry: an n that nothing is added to falls to 1/e in lifetime · N writes
 
     name = "fading"
-    numbers = ("rank",)
+    numbers: ClassVar[tuple[str, ...]] = ("rank",)
     order = "rank"
     needs_nearest = "full"
     clusters = True
