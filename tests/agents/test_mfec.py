@@ -366,7 +366,7 @@ def test_load_finds_the_agent_by_itself(tmp_path: Path) -> None:
         ({"discount": 1.5}, "discount must be a number from 0 to 1"),
         ({"kernel": "invers"}, "did you mean 'inverse'"),
         ({"merging": "batch", "strategy": "dkm"}, "merging must be one of 'single', 'episode', got 'batch'"),
-        ({"merging": "episode"}, "needs a compiled strategy that merges .dkm, fading, kmeans., got 'lru'"),
+        ({"merging": "episode"}, "needs a compiled strategy that merges .adaptive, dkm, fading, kmeans., got 'lru'"),
         ({"capacitty": 5}, "did you mean 'capacity'"),
         ({"seed": -1}, "seed must be at least 0"),
         ({"delta": 0}, "delta must be a number from"),

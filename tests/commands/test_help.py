@@ -167,7 +167,7 @@ def test_other_shells_take_their_scripts(shell: str, tmp_path: Path, capsys: pyt
 @pytest.mark.parametrize(
     ("given", "choices", "meant"),
     [
-        ("lur", ("dkm", "fading", "kmeans", "lru", "rew", "sur"), "lru"),
+        ("lur", ("adaptive", "dkm", "fading", "kmeans", "lru", "rew", "sur"), "lru"),
         ("dmk", ("dkm", "kmeans", "lru"), "dkm"),
         ("LRU", ("lru", "rew"), "lru"),
         ("capcity", ("seed", "capacity", "delta"), "capacity"),

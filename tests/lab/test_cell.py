@@ -26,6 +26,7 @@ class Oldest(Strategy):
         ("dkm:decay=1", "dkm", "DkM"),
         ("dkm:decay=0.1", "dkm:decay=0.1", "DkM, decay 0.1"),
         ("fading", "fading", "Fading"),
+        ("adaptive", "adaptive", "Adaptive"),
         ("fading:lifetime=20", "fading:lifetime=20", "Fading, lifetime 20"),
         (Oldest(), "Oldest", "Oldest"),
     ],

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
+from math import erf, exp, isnan, sqrt
 from operator import add
 from typing import Any
 
 import numpy as np
 
-from engram.memory.strategies import Neighbourhood, Numbers, Strategy, Touch, Write
-from engram.memory.strategies.decisions import APPEND, BLEND, DISCARD
+from engram.memory.strategies import Neighbourhood, Numbers, Strategy, Touch, Write, update
+from engram.memory.strategies.decisions import APPEND, BLEND, DISCARD, UPDATE
 from engram.typing import Doubles, Floats
 
 NAN = float("nan")
@@ -31,7 +32,8 @@ class Entry:
     state: int
     last_used: int = 0
     surprise: float = 0.0
-    n: Fraction = Fraction(1)
+    n: Any = Fraction(1)
+    worth: float = 0.0  # −1: a mean of several states
 
 
 @dataclass
@@ -77,7 +79,7 @@ class Table:
         for slot in self.nearest(key) if self.entries else []:
             self.entries[slot].last_used = clock
 
-    def write(self, key: Floats, value: np.float32, state: int, clock: int) -> None:
+    def write(self, key: Floats, value: np.float32, state: int, clock: int, episode_return: float = NAN) -> None:
         full = len(self.entries) == self.capacity
         clusters = self.strategy in ("kmeans", "dkm", "fading")
         same = [entry for entry in self.entries if entry.state == state]
@@ -174,6 +176,107 @@ class Table:
 
 
 @dataclass
+class AdaptiveTable(Table):
+    """States where writes meet known ones and reads can tell them apart, and fading clusters elsewhere.
+
+    An entry has one n for both: a state that is used has eʷ with w the worth of its best episode, and it fades as the n
+    of clusters does.
+    """
+
+    favour: Fraction = Fraction(5)
+    seen: int = 0
+    full_writes: int = 0
+    hits: float = 0.0
+    mean: float = 0.0
+    variance: float = 0.0
+
+    @property
+    def left(self) -> float:
+        """What a write to the full table leaves of an n of 1."""
+        return 1 - 1 / float(self.lifetime * self.capacity)
+
+    @property
+    def keeps_states(self) -> bool:
+        return self.hits > 0.02
+
+    def notice(self, hit: bool, episode_return: float) -> None:
+        """Means over all writes, and later over the last lifetime · N, of which older ones count for less."""
+        self.seen += 1
+        rate = max(1 / self.seen, 1 / float(self.lifetime * self.capacity))
+        self.hits += rate * ((hit and self.exact_read and self.capacity > self.neighbours) - self.hits)
+        if not isnan(episode_return):
+            square = (1 - rate) * (self.variance + self.mean**2) + rate * episode_return**2
+            self.mean = (1 - rate) * self.mean + rate * episode_return
+            self.variance = max(square - self.mean**2, 0.0)
+
+    def worth(self, episode_return: float) -> float:
+        z = 0.0
+        if not isnan(episode_return) and self.variance > 1e-12:
+            z = (episode_return - self.mean) / sqrt(self.variance)
+        return float(self.favour) * (1 + erf(z / sqrt(2))) / 2
+
+    def use(self, entry: Entry, fading: float = 1.0) -> None:
+        if entry.worth >= 0:
+            entry.n = max(entry.n, exp(entry.worth) * fading)
+
+    def touch(self, key: Floats, clock: int) -> None:
+        """A read comes at the time of the last write, of which n has faded since."""
+        near = self.nearest(key) if self.entries else []
+        if near and self.keeps_states and self.distances(key)[near[0]] == 0:
+            self.use(self.entries[near[0]], self.left if self.full_writes else 1.0)
+
+    def write(self, key: Floats, value: np.float32, state: int, clock: int, episode_return: float = NAN) -> None:
+        full = len(self.entries) == self.capacity
+        same = next((entry for entry in self.entries if entry.state == state), None)
+        if full:
+            self.notice(same is not None, episode_return)
+        new = Entry(key.copy(), value, state, n=1.0)
+        if same and not full:
+            self.meet_again(same, new)
+            self.notice(True, episode_return)
+            self.met(same, episode_return)
+        elif not full:
+            self.entries.append(new)
+            self.notice(False, episode_return)
+            self.begin(new, episode_return)
+        else:
+            self.write_full(new, same, episode_return)
+            self.full_writes += 1
+            for entry in self.entries:
+                entry.n *= self.left
+
+    def write_full(self, new: Entry, same: Entry | None, episode_return: float) -> None:
+        lowest = min(self.slots(), key=lambda i: (self.entries[i].n, i))
+        if self.keeps_states and same is not None and same.worth >= 0:
+            self.meet_again(same, new)
+            self.met(same, episode_return)
+        elif self.keeps_states:
+            slot = lowest if same is None else next(i for i in self.slots() if self.entries[i] is same)
+            if same is not None or exp(self.worth(episode_return)) >= self.entries[lowest].n:
+                self.replace(slot, new)
+                self.begin(new, episode_return)
+        elif self.entries[lowest].n < 0.5:
+            self.replace(lowest, new)
+            self.begin(new, episode_return)
+        else:
+            nearest = self.entries[self.nearest(new.key)[0]]
+            if (new.key != nearest.key).any():
+                nearest.worth = -1.0
+            self.merge(nearest, new.key, float(new.value))
+
+    def begin(self, entry: Entry, episode_return: float) -> None:
+        entry.worth = self.worth(episode_return)
+        entry.n = exp(entry.worth) if self.keeps_states else 1.0
+
+    def met(self, entry: Entry, episode_return: float) -> None:
+        """After `meet_again`, which has added 1 to n."""
+        entry.worth = max(entry.worth, self.worth(episode_return))
+        if self.keeps_states:
+            entry.n -= 1
+            self.use(entry)
+
+
+@dataclass
 class Kept:
     """An entry with the numbers that a strategy keeps of it."""
 
@@ -236,6 +339,8 @@ class ProtocolTable:
             self.capacity,
             clock,
             self.writes,
+            self.neighbours,
+            self.step is None,
             value,
             episode_return,
             same[0] if same else -1,
@@ -251,7 +356,12 @@ class ProtocolTable:
     def write(self, key: Floats, value: np.float32, state: int, episode_return: float, clock: int) -> None:
         full = len(self.entries) == self.capacity
         told = self.describe(key, float(value), state, episode_return, clock)
-        if told.match >= 0 and not (self.strategy.clusters and full):
+        decision = update()
+        if told.match < 0 or (self.strategy.clusters and full):
+            numbers = self.arrays()
+            decision = self.strategy.decide(told, numbers)
+            self.take_back(numbers)
+        if decision.kind == UPDATE:
             entry = self.entries[told.match]
             if self.step is None:
                 entry.value = max(entry.value, value)
@@ -259,22 +369,18 @@ class ProtocolTable:
                 entry.value = np.float32(float(entry.value) + self.step * (float(value) - float(entry.value)))
                 entry.key = key.copy()
             self.tell("met_again", int(told.match), told)
-        else:
-            numbers = self.arrays()
-            decision = self.strategy.decide(told, numbers)
-            self.take_back(numbers)
-            if decision.kind == BLEND:
-                entry = self.entries[decision.slot]
-                way = (key - entry.key).astype(np.float64)
-                entry.key = (entry.key + decision.weight * way).astype(np.float32) if decision.weight < 1 else key
-                old = float(entry.value)
-                entry.value = np.float32(old + decision.weight * (float(value) - old))
-                self.tell("blended", int(decision.slot), told)
-            elif decision.kind != DISCARD:
-                new = Kept(key.copy(), value, state, dict.fromkeys(self.strategy.numbers, 0.0))
-                slot = len(self.entries) if decision.kind == APPEND else int(decision.slot)
-                self.entries[slot : slot + 1] = [new]
-                self.tell("stored", slot, told)
+        elif decision.kind == BLEND:
+            entry = self.entries[decision.slot]
+            way = (key - entry.key).astype(np.float64)
+            entry.key = (entry.key + decision.weight * way).astype(np.float32) if decision.weight < 1 else key
+            old = float(entry.value)
+            entry.value = np.float32(old + decision.weight * (float(value) - old))
+            self.tell("blended", int(decision.slot), told)
+        elif decision.kind != DISCARD:
+            new = Kept(key.copy(), value, state, dict.fromkeys(self.strategy.numbers, 0.0))
+            slot = len(self.entries) if decision.kind == APPEND else int(decision.slot)
+            self.entries[slot : slot + 1] = [new]
+            self.tell("stored", slot, told)
         self.writes += full
 
     def tell(self, method: str, slot: int, told: Write) -> None:

@@ -15,12 +15,13 @@ from engram.memory.strategies import (
     blend,
     discard,
     replace,
+    update,
 )
 
 
 @dataclass(frozen=True)
 class Everything(CompiledStrategy):
-    """Asks for all there is to know, keeps several numbers, and gives all four answers."""
+    """Asks for all there is to know, keeps several numbers, and gives all five answers."""
 
     share: float = 0.25
     period: int = 3
@@ -41,7 +42,7 @@ class Everything(CompiledStrategy):
         if write.size < write.capacity:
             return discard() if len(near.slots) > 1 and near.distances[1] == 0 else append()
         if write.match >= 0:
-            return blend(write.match, self.share)
+            return update() if int(numbers["seen"][0]) % 2 else blend(write.match, self.share)
         if int(numbers["seen"][0]) % self.period == 0:
             return discard()
         if self.lowest(write, numbers) < write.episode_return:

@@ -174,7 +174,9 @@ def test_a_batch_that_fits_takes_nothing_and_one_that_does_not_finds_what_was_ne
 
 @pytest.mark.parametrize("strategy", ["lru", "rew", "sur", Nearest()])
 def test_strategies_that_cannot_merge_episodes_are_refused(strategy: str | Strategy) -> None:
-    with pytest.raises(InvalidInputError, match=r'"episode" needs.*\(dkm, fading, kmeans\), got .*; choose one'):
+    with pytest.raises(
+        InvalidInputError, match=r'"episode" needs.*\(adaptive, dkm, fading, kmeans\), got .*; choose one'
+    ):
         EpisodicMemory(actions=1, key_size=1, capacity=1, strategy=strategy, merging="episode")
     with pytest.raises(InvalidInputError, match=r"merging must be one of 'single', 'episode', got 'episodes'"):
         make_memory("dkm", 1, 1, "episodes")

@@ -102,7 +102,9 @@ def test_it_goes_on_from_a_file_as_if_nothing_had_happened(name: str) -> None:
 
 @pytest.mark.parametrize("strategy", ["lru", "rew", "sur", Plain(), Estimating()], ids=str)
 def test_strategies_without_clusters_of_their_own_are_refused(strategy: Any) -> None:
-    with pytest.raises(InvalidInputError, match=r"compiled strategy that merges \(dkm, fading, kmeans\).*, got"):
+    with pytest.raises(
+        InvalidInputError, match=r"compiled strategy that merges \(adaptive, dkm, fading, kmeans\).*, got"
+    ):
         make_memory(strategy)
 
 

@@ -17,7 +17,8 @@ RUNS = {name: study for name, study in STUDIES.items() if study.grids}
 
 
 def test_every_folder_of_the_paper_is_a_study() -> None:
-    names = {"cartpole", "acrobot", "openroom", "fourroom", "atari", "atari100k", "forgetting", "open", "stream"}
+    names = {"cartpole", "acrobot", "openroom", "fourroom", "atari", "atari100k", "forgetting", "remembering", "open"}
+    names |= {"stream"}
     assert set(STUDIES) == names
 
 
@@ -38,6 +39,7 @@ def test_what_a_study_names_can_be_imported(study: Study) -> None:
         ("atari", 135),
         ("atari100k", 304),
         ("forgetting", 1280),
+        ("remembering", 4600),
         ("open", 1070),
     ],
 )

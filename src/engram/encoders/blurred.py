@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engram import checks
 from engram.encoders.projection import LARGEST_WEIGHT, Projection, drawn_weights
 from engram.typing import Array, Doubles
 
@@ -26,8 +25,8 @@ class Blurred(Projection):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.block = checks.at_least("block", self.block, 1, LARGEST_BLOCK)
-        checks.within("fade", self.fade, 0, 1)
+        self.check_whole({"block": (1, LARGEST_BLOCK)})
+        self.check_numbers({"fade": (0, 1)})
 
     def _draw_weights(self, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
         """Weights on a grid, interpolated in both directions; for a block that changes as a whole |x| is kept."""

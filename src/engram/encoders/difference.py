@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engram import checks
 from engram.encoders.projection import LARGEST_WEIGHT, Projection, drawn_weights
 from engram.typing import Array
 
@@ -23,7 +22,7 @@ class Difference(Projection):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.within("weight", self.weight, 0, 1)
+        self.check_numbers({"weight": (0, 1)})
 
     def _draw_weights(self, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
         """N(0, 1) for the newest frame; for each difference, w N(0, 1) at one place and its negative before it."""

@@ -9,7 +9,6 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from engram import checks
 from engram.encoders.base import Encoder
 from engram.encoders.projection import LARGEST_SIZE, SCALE, drawn_weights
 from engram.errors import InvalidInputError
@@ -39,11 +38,9 @@ class Foreground(Encoder):
     name = "foreground"
 
     def __post_init__(self) -> None:
-        self.size = checks.at_least("size", self.size, 1, LARGEST_SIZE)
-        self.cells = checks.at_least("cells", self.cells, 1, LARGEST_SIZE)
-        checks.within("fade", self.fade, 0, 1)
-        self.threshold = checks.at_least("threshold", self.threshold, 0, GREYS - 1)
-        self.steps = checks.at_least("steps", self.steps, 1, MOST_STEPS)
+        self.check_whole({"size": (1, LARGEST_SIZE), "cells": (1, LARGEST_SIZE)})
+        self.check_numbers({"fade": (0, 1)})
+        self.check_whole({"threshold": (0, GREYS - 1), "steps": (1, MOST_STEPS)})
 
     def build(self, spaces: Spaces, generator: np.random.Generator) -> Self:
         """An encoder for images of this shape, before its first observation."""

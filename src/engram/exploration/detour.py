@@ -31,10 +31,9 @@ class Detour(Exploration):
     name = "detour"
 
     def __post_init__(self) -> None:
-        self.length = checks.at_least("length", self.length, 1, checks.MOST_STEPS)
-        checks.within("initial", self.initial, 0, 1)
-        checks.within("final", self.final, 0, 1)
-        check_steps(self.start_steps, self.end_steps)
+        self.check_whole({"length": (1, checks.MOST_STEPS)})
+        self.check_numbers({"initial": (0, 1), "final": (0, 1)})
+        check_steps(self)
         self._taken = 0  # steps of this episode
         self._begin = -1  # the step of it at which the detour begins; −1: not drawn yet
         self._episode_length = RunningMean(RECENT_EPISODES)

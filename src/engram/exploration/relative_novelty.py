@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from engram import checks
 from engram.exploration.base import Exploration, View, check_steps, linear
 from engram.exploration.novelty import bonus
 from engram.running_mean import RunningMean
@@ -33,11 +32,8 @@ class RelativeNovelty(Exploration):
     needs_distances = True
 
     def __post_init__(self) -> None:
-        checks.within("weight", self.weight, 0, 1e9)
-        checks.within("scale", self.scale, 1e-9, 1e9)
-        checks.within("initial", self.initial, 0, 1)
-        checks.within("final", self.final, 0, 1)
-        check_steps(self.start_steps, self.end_steps)
+        self.check_numbers({"weight": (0, 1e9), "scale": (1e-9, 1e9), "initial": (0, 1), "final": (0, 1)})
+        check_steps(self)
         self._range, self._distance = RunningMean(SPAN), RunningMean(SPAN)
 
     def random_share(self, step: int) -> float:

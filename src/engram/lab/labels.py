@@ -1,6 +1,14 @@
 """What tables, figures and sentences call strategies, which results name `dkm:decay=0.3`, and sizes of memories."""
 
-LABELS = {"lru": "LRU", "rew": "REW", "sur": "SUR", "kmeans": "kM", "dkm": "DkM", "fading": "Fading"}
+LABELS = {
+    "lru": "LRU",
+    "rew": "REW",
+    "sur": "SUR",
+    "kmeans": "kM",
+    "dkm": "DkM",
+    "fading": "Fading",
+    "adaptive": "Adaptive",
+}
 MEANINGS = {
     "lru": "the least recently used goes",
     "rew": "the lowest value goes",
@@ -8,6 +16,7 @@ MEANINGS = {
     "kmeans": "online k-means",
     "dkm": "dynamic k-means",
     "fading": "clusters that fade",
+    "adaptive": "states where they come back, otherwise clusters that fade",
 }
 
 

@@ -18,7 +18,7 @@ from engram.memory.description import (
 )
 from engram.memory.read import Reading
 from engram.memory.strategies import STRATEGIES, CompiledStrategy, Strategy
-from engram.memory.strategies.decisions import APPEND, BLEND, REPLACE
+from engram.memory.strategies.decisions import APPEND, BLEND, REPLACE, UPDATE
 from engram.memory.tables import Renewal, Tables, merge
 from engram.memory.write import decided, meet_again, store_new
 from engram.typing import Doubles, Floats, Longs, States
@@ -114,18 +114,17 @@ def write_batch(
             reading,
         )
         writes.append(write)
-        if updated:
-            meet_again(strategy, tables, table, keys[t], write, renewal)
-            continue
-        decision = decided(strategy, tables, table, write)
+        decision = decided(strategy, tables, table, write, updated)
         tables.written[table, decision.kind] += 1
         if decision.kind in (APPEND, REPLACE):
             slot = tables.size[table] if decision.kind == APPEND else np.int64(decision.slot)
             store_new(strategy, tables, table, slot, keys[t], states[t], write)
-        else:
-            without_slot += is_full(tables, table)
-            if decision.kind == BLEND:
-                into[t], weights[t] = decision.slot, decision.weight
+            continue
+        without_slot += is_full(tables, table)
+        if decision.kind == UPDATE:
+            meet_again(strategy, tables, table, keys[t], write, renewal)
+        elif decision.kind == BLEND:
+            into[t], weights[t] = decision.slot, decision.weight
     for slot in np.unique(into[into >= 0]):
         members = np.flatnonzero(into == slot)
         merge(tables, table, slot, mean_key(keys, members), mean_value(values, members), weights[members[0]])

@@ -73,21 +73,21 @@ def write_one(
     full = bool(tables.size[action] == tables.values.shape[1])
     updated = match >= 0 and not (strategy.clusters and full)
     write = describe(strategy, tables, action, key, value, episode_return, match, updated, reading)
-    if updated:
+    kind, place, weight = Decision(UPDATE, match, 1.0)
+    if not updated:
+        kind, place, weight = checked(strategy, strategy.decide(write, named_numbers(strategy, tables, action)), write)
+    tables.written[action, kind] += 1
+    if kind == UPDATE:
         kernels.update(tables, action, match, key, value, renewal)
         strategy.met_again(match, *_after(strategy, tables, action, match, write))
-        tables.written[action, UPDATE] += 1
-    else:
-        kind, place, weight = checked(strategy, strategy.decide(write, named_numbers(strategy, tables, action)), write)
+    elif kind == BLEND:
+        kernels.merge(tables, action, place, key, value, weight)
+        strategy.blended(int(place), *_after(strategy, tables, action, int(place), write))
+    elif kind != DISCARD:
         slot = write.size if kind == APPEND else int(place)
-        tables.written[action, kind] += 1
-        if kind == BLEND:
-            kernels.merge(tables, action, slot, key, value, weight)
-            strategy.blended(slot, *_after(strategy, tables, action, slot, write))
-        elif kind != DISCARD:
-            kernels.store(tables, action, slot, key, value, state)
-            kernels.clear_numbers(tables, action, slot, False, kind == APPEND)
-            strategy.stored(slot, *_after(strategy, tables, action, slot, write))
+        kernels.store(tables, action, slot, key, value, state)
+        kernels.clear_numbers(tables, action, slot, False, kind == APPEND)
+        strategy.stored(slot, *_after(strategy, tables, action, slot, write))
     if full:
         tables.writes[action] += 1
 
@@ -133,6 +133,8 @@ def describe(
         len(values),
         int(tables.clock[0]),
         int(tables.writes[action]),
+        reading.neighbours,
+        reading.exact,
         value,
         episode_return,
         match,
@@ -175,11 +177,12 @@ def checked(strategy: Strategy, decision: Any, write: Write) -> Decision:
     """What a strategy decided, if it can be carried out."""
     if isinstance(decision, Decision) and all(checks.is_number(number) for number in decision):
         kind, slot, weight = decision
-        if isinstance(slot, int | np.integer) and is_possible(decision, write.size, write.capacity):
+        if isinstance(slot, int | np.integer) and is_possible(decision, write.size, write.capacity, write.match):
             return Decision(int(kind), int(slot), float(weight))
     raise InvalidInputError(
         f"{strategy.name}.decide must answer append() while there is room, replace(slot) or blend(slot, weight) "
-        f"with a slot from 0 to {write.size - 1} and a weight from 0 to 1, or discard(), got {checks.shown(decision)}"
+        f"with a slot from 0 to {write.size - 1} and a weight from 0 to 1, update() for a state that is stored, or "
+        f"discard(), got {checks.shown(decision)}"
     )
 
 

@@ -22,6 +22,7 @@ from engram.memory.read import Reading
 from engram.memory.strategies.base import Write
 from engram.memory.strategies.compiled import CompiledStrategy
 from engram.memory.strategies.decisions import APPEND, BLEND, DISCARD, UPDATE, Decision, RefusedError, can_be_done
+from engram.memory.strategies.decisions import update as update_entry
 from engram.memory.tables import Renewal, Tables, clear_numbers, merge, store, update
 from engram.typing import Doubles, Floats, States, Whole
 
@@ -34,13 +35,15 @@ class Placed(NamedTuple):
 
 
 @inlined
-def decided(strategy: CompiledStrategy, tables: Tables, table: int, write: Write) -> Decision:
-    """The strategy's decision about one state, if it can be carried out."""
+def decided(strategy: CompiledStrategy, tables: Tables, table: int, write: Write, updated: bool) -> Decision:
+    """What is done with a state: its entry is updated in place, or what the strategy decides, if that is possible."""
+    if updated:
+        return update_entry()
     decision = strategy.decide(write, numbers_of(strategy, tables, table))
-    if not can_be_done(decision, write.size, write.capacity):
+    if not can_be_done(decision, write.size, write.capacity, write.match):
         raise RefusedError(
             "decide must answer append() while there is room, replace(slot) or blend(slot, weight) with the slot of an "
-            "entry and a weight from 0 to 1, or discard()"
+            "entry and a weight from 0 to 1, update() for a state that is stored, or discard()"
         )
     return decision
 
@@ -66,7 +69,6 @@ def meet_again(
     update(tables, table, slot, key, write.value, renewal)
     told = with_entry_value(write, np.float64(tables.values[table, slot]))
     strategy.met_again(slot, told, numbers_of(strategy, tables, table))
-    tables.written[table, UPDATE] += 1
 
 
 @inlined
@@ -81,23 +83,21 @@ def place(
     renewal: Renewal,
 ) -> Placed:
     """Write one state: update its entry in place, or do what the strategy decides."""
-    slot: Any = np.int64(write.match)
-    weight = 1.0
-    if updated:
+    decision = decided(strategy, tables, table, write, updated)
+    tables.written[table, decision.kind] += 1
+    slot: Any = np.int64(decision.slot)
+    weight = decision.weight
+    if decision.kind == UPDATE:
         meet_again(strategy, tables, table, key, write, renewal)
-        weight = 1.0 if renewal.newer_key else 0.0
-    else:
-        decision = decided(strategy, tables, table, write)
-        tables.written[table, decision.kind] += 1
-        slot, weight = np.int64(decision.slot), decision.weight
-        if decision.kind == BLEND:
-            merge(tables, table, slot, key, write.value, weight)
-            told = with_entry_value(write, np.float64(tables.values[table, slot]))
-            strategy.blended(slot, told, numbers_of(strategy, tables, table))
-        elif decision.kind != DISCARD:
-            if decision.kind == APPEND:
-                slot = np.int64(write.size)
-            store_new(strategy, tables, table, slot, key, state, write)
+        slot, weight = np.int64(write.match), 1.0 if renewal.newer_key else 0.0
+    elif decision.kind == BLEND:
+        merge(tables, table, slot, key, write.value, weight)
+        told = with_entry_value(write, np.float64(tables.values[table, slot]))
+        strategy.blended(slot, told, numbers_of(strategy, tables, table))
+    elif decision.kind != DISCARD:
+        if decision.kind == APPEND:
+            slot = np.int64(write.size)
+        store_new(strategy, tables, table, slot, key, state, write)
     if write.size == write.capacity:
         tables.writes[table] += 1
     return Placed(slot, weight)

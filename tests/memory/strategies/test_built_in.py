@@ -13,10 +13,12 @@ from engram import EpisodicMemory
 from engram.memory.strategies import DynamicKMeans, FadingKMeans, Strategy, get_strategy
 from engram.typing import Floats
 from tests.examples import examples
-from tests.memory.oracle import Table
+from tests.memory.oracle import AdaptiveTable, Table
 
 NAMES = ["lru", "rew", "sur", "kmeans", "dkm", "dkm:decay=0.3", "dkm:decay=0", "dkm:decay=2.5"]
 NAMES += ["fading", "fading:lifetime=1.1", "fading:lifetime=2.5"]
+NAMES += ["adaptive", "adaptive:lifetime=2.5,favour=2"]
+ROUNDING = {"fading": (1e-6, 1e-12), "adaptive": (1e-6, 1e-9)}  # of float32s and float64s; of others nothing
 ACTIONS = 2
 
 
@@ -46,12 +48,13 @@ def streams(draw: st.DrawFn) -> tuple[int, int, list[Operation]]:
 
 def oracle_tables(strategy: Strategy, capacity: int, **settings: object) -> list[Table]:
     options = {name: Fraction(str(number)) for name, number in strategy.options.items()}
-    return [Table(capacity, strategy.name, **options, **settings) for _ in range(ACTIONS)]  # type: ignore[arg-type]
+    kind = AdaptiveTable if strategy.name == "adaptive" else Table
+    return [kind(capacity, strategy.name, **options, **settings) for _ in range(ACTIONS)]  # type: ignore[arg-type]
 
 
 def assert_same(memory: EpisodicMemory, tables: list[Table]) -> None:
     """The same to the last bit; what depends on a logarithm, to within rounding. States tell what was replaced."""
-    single, double = (1e-6, 1e-12) if memory.strategy.name == "fading" else (0, 0)  # of float32s and float64s
+    single, double = ROUNDING.get(memory.strategy.name, (0, 0))
     for action, table in enumerate(tables):
         ours = memory.entries(action)
         assert len(ours["values"]) == len(table.entries)

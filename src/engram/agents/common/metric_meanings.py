@@ -23,7 +23,8 @@ MEANINGS = {  # by name; those of tables by the name of their family
     "play/distance": "the distance from those states to the nearest entry in the table of the action taken",
     "fill": "entries over capacity, of each action's table",
     "entries/value": "the mean of all stored values",
-    "entries/n": "the states in a cluster, on average (kmeans, dkm, fading)",
+    "entries/n": "the states in a cluster, on average (kmeans, dkm, fading, adaptive)",
+    "entries/worth": "how good the best episodes of the stored states were, on average; −1: a cluster (adaptive)",
     "entries/n_largest": "the states in the largest cluster",
     "entries/age": "ticks since an entry was last used, on average (lru). A tick is a state that is written, or read "
     "when acting or learning",

@@ -27,7 +27,7 @@ from engram.lab.statistics import FEWEST
 from engram.pictures.canvas import Figure
 
 MANY = 6  # strategies, from which on the first figures show only those of most interest
-FEATURED = ("lru", "kmeans", "dkm", "fading")
+FEATURED = ("lru", "kmeans", "dkm", "fading", "adaptive")
 SCORES = "Dots: mean score over n seeds; lines: its 95 % interval (Student), cut off where it goes beyond all scores."
 STAR = "*, shaded: no table filled, so all strategies are the same."
 

@@ -10,7 +10,7 @@ from engram.lab.run_record import RunRecord, Series
 from engram.pictures.canvas import STYLE, Axes, Figure, mpl
 from engram.pictures.colours import SOFT
 
-ORDER = ("dkm", "lru", "kmeans", "sur", "rew", "fading")  # of the colours: the first runs are the easiest to tell apart
+ORDER = ("dkm", "lru", "kmeans", "sur", "rew", "fading", "adaptive")  # of the colours: the easiest to tell apart first
 MOST_POINTS = 200  # of a line
 MOST_DOTS = 2_000  # of training episodes
 STRIPE = 4.0  # line widths: how long the stripes of lines are that lie on each other

@@ -1,7 +1,8 @@
 """How strategies are drawn, the same in every figure.
 
-The built-in strategies have Okabe and Ito's colours, which people with any kind of colour vision can tell apart;
-those chosen show on white and on black. A variant of a strategy keeps its hue and gets another shade and other dashes.
+The built-in strategies have Okabe and Ito's colours and one of Tol's, which people with any kind of colour vision can
+tell apart; those chosen show on white and on black. A variant of a strategy keeps its hue and gets another shade and
+other dashes.
 """
 
 from collections.abc import Iterable
@@ -17,8 +18,9 @@ COLOURS = {
     "kmeans": "#009E73",
     "dkm": "#D55E00",
     "fading": "#56B4E9",
+    "adaptive": "#882255",
 }
-OTHER_COLOURS = ("#882255", "#7F7F7F", "#B8A900")  # for strategies of the user's own, in the order met
+OTHER_COLOURS = ("#7F7F7F", "#B8A900")  # for strategies of the user's own, in the order met
 BASELINE_COLOUR = "#666666"  # of agents without a memory
 SHADES = (0.0, -0.3, 0.35, -0.5, 0.2, -0.15)  # of a strategy and its variants: towards white, or black if below 0
 DASHES: tuple[tuple[float, ...], ...] = (

@@ -1,10 +1,11 @@
-"""Storage strategies, which decide what is forgotten: the paper's five, one of ours, and base classes for your own."""
+"""Storage strategies, which decide what is forgotten: the paper's five, two of ours, and base classes for your own."""
 
 from typing import Any
 
+from engram.memory.strategies.adaptive import Adaptive
 from engram.memory.strategies.base import Kept, Neighbourhood, Numbers, Strategy, Touch, Write
 from engram.memory.strategies.compiled import CompiledStrategy
-from engram.memory.strategies.decisions import Decision, append, blend, discard, replace
+from engram.memory.strategies.decisions import Decision, append, blend, discard, replace, update
 from engram.memory.strategies.dkm import DynamicKMeans
 from engram.memory.strategies.fading import FadingKMeans
 from engram.memory.strategies.kmeans import KMeans
@@ -17,6 +18,7 @@ STRATEGIES: Family[Strategy] = Family("strategy", Strategy, __name__, aliases={"
 
 __all__ = [
     "STRATEGIES",
+    "Adaptive",
     "CompiledStrategy",
     "Decision",
     "DynamicKMeans",
@@ -36,6 +38,7 @@ __all__ = [
     "discard",
     "get_strategy",
     "replace",
+    "update",
 ]
 
 

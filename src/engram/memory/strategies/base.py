@@ -35,6 +35,8 @@ class Write(NamedTuple):
     capacity: int  # N
     clock: int  # ticks of the memory: one per query that touches, one per write
     writes: int  # writes that found this table full, this one not counted
+    averaged: int  # entries that a read averages over: k, or N if that is less
+    exact: bool  # whether a read of a stored key gives its value alone
     value: float  # R, the return to store
     episode_return: float  # undiscounted return of the whole episode
     match: Whole  # slot of the entry in which this very state is stored

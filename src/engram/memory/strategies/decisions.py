@@ -1,12 +1,11 @@
-"""The four answers of a strategy to a state: append, replace, blend, discard."""
+"""The five answers of a strategy to a state: append, replace, blend, discard, update."""
 
 from typing import NamedTuple
 
 from engram.compiling import compiled
 from engram.typing import Whole
 
-APPEND, REPLACE, BLEND, DISCARD = 0, 1, 2, 3
-UPDATE = 4  # no decision: the table holds this very state, which is updated in place
+APPEND, REPLACE, BLEND, DISCARD, UPDATE = 0, 1, 2, 3, 4
 OUTCOMES = ("new", "replaced", "merged", "discarded", "updated")  # of a write, by these numbers
 
 
@@ -15,7 +14,7 @@ class RefusedError(Exception):
 
 
 class Decision(NamedTuple):
-    """What is done with a state; made by `append`, `replace`, `blend` and `discard`."""
+    """What is done with a state; made by `append`, `replace`, `blend`, `discard` and `update`."""
 
     kind: int
     slot: Whole
@@ -46,12 +45,20 @@ def discard() -> Decision:
     return Decision(DISCARD, -1, 0.0)
 
 
-def is_possible(decision: Decision, size: Whole, capacity: int) -> bool:
-    """Whether a decision is one of the four, with a slot in use, a weight from 0 to 1, and room to append."""
+@compiled
+def update() -> Decision:
+    """Update the entry in which this very state is stored, as the memory does while there is room."""
+    return Decision(UPDATE, -1, 1.0)
+
+
+def is_possible(decision: Decision, size: Whole, capacity: int, match: Whole) -> bool:
+    """Whether a decision is one of the five, with room to append, a slot in use, a weight from 0 to 1, or a match."""
     if decision.kind == APPEND:
         return bool(size < capacity)
     if decision.kind == DISCARD:
         return True
+    if decision.kind == UPDATE:
+        return bool(match >= 0)
     if decision.kind not in (REPLACE, BLEND):
         return False
     return bool(0 <= decision.slot < size and 0 <= decision.weight <= 1)

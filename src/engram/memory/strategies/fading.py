@@ -7,6 +7,7 @@ order entries as n does. A rank grows no faster than T, so it never overflows.
 
 from dataclasses import dataclass
 from math import exp, log, log1p
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,7 +31,7 @@ class FadingKMeans(CompiledStrategy):
     lifetime: float = 10.0  # in writes per entry: an n that nothing is added to falls to 1/e in lifetime · N writes
 
     name = "fading"
-    numbers = ("rank",)
+    numbers: ClassVar[tuple[str, ...]] = ("rank",)
     order = "rank"
     needs_nearest = "full"
     clusters = True
@@ -49,10 +50,15 @@ class FadingKMeans(CompiledStrategy):
 
     def when_full(self, write: Write, numbers: Numbers) -> Decision:
         """Replace a cluster with n < ½, the smallest first; without one, merge into the nearest."""
-        faded = self.faded(write.writes, write.capacity)
-        if exp(numbers["rank"][write.lowest] - faded) < 0.5:
-            return replace(write.lowest)
-        n = exp(numbers["rank"][write.nearest] - faded)
+        return replace(write.lowest) if self.is_used_up(write, numbers) else self.merged(write, numbers)
+
+    def is_used_up(self, write: Write, numbers: Numbers) -> bool:
+        """Whether the smallest n is below ½."""
+        return exp(numbers["rank"][write.lowest] - self.faded(write.writes, write.capacity)) < 0.5
+
+    def merged(self, write: Write, numbers: Numbers) -> Decision:
+        """Merge into the nearest: c + (s − c)/(n + 1) is (n c + s)/(n + 1)."""
+        n = exp(numbers["rank"][write.nearest] - self.faded(write.writes, write.capacity))
         return blend(write.nearest, 1 / (n + 1))
 
     def stored(self, slot: int, write: Write, numbers: Numbers) -> None:
@@ -60,10 +66,14 @@ class FadingKMeans(CompiledStrategy):
         numbers["rank"][slot] = self.faded(write.writes, write.capacity)
 
     def met_again(self, slot: int, write: Write, numbers: Numbers) -> None:
-        """n ← n + 1, where ln(n + 1) = ln n + ln(1 + 1/n)."""
-        numbers["rank"][slot] += log1p(exp(self.faded(write.writes, write.capacity) - numbers["rank"][slot]))
+        """n ← n + 1."""
+        self.count(slot, write, numbers)
 
     def blended(self, slot: int, write: Write, numbers: Numbers) -> None:
+        """n ← n + 1."""
+        self.count(slot, write, numbers)
+
+    def count(self, slot: int, write: Write, numbers: Numbers) -> None:
         """n ← n + 1, where ln(n + 1) = ln n + ln(1 + 1/n)."""
         numbers["rank"][slot] += log1p(exp(self.faded(write.writes, write.capacity) - numbers["rank"][slot]))
 
