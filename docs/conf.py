@@ -19,7 +19,7 @@ include_patterns = [
     "docs/*.md",
     "examples/*.ipynb",
     "results/*.md",
-    "results/*/README.md",
+    "results/*/*.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",

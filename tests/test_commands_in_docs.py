@@ -72,7 +72,8 @@ def test_every_command_and_each_of_its_options_is_known(command: str) -> None:
 @pytest.mark.parametrize("document", [pytest.param(each, id=each.name) for each in DOCUMENTS if commands(each)])
 def test_every_command_does_its_work(document: Path, tmp_path: Path) -> None:
     """In the order of the page, in one folder, beside the files that the page shows."""
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    for folder in ("examples", "results"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
     for code in blocks(document, "python", "toml"):
         if name := FILE_NAME.search(code):
             (tmp_path / name[1]).write_text(code)

@@ -31,7 +31,7 @@ IMPORT = re.compile(r"^\s*(?:from\s+engram([.\w]*)\s+import\s+(\([^)]*\)|.*)|imp
 
 def compiled(function: F) -> F:
     """Compile a pure function of numbers and arrays to machine code, kept on disk between processes."""
-    dispatcher: Any = KernelDispatcher(function, OPTIONS)
+    dispatcher: Any = KernelDispatcher(function, {}, OPTIONS)
     kept = kernel_folder(Path(function.__code__.co_filename)) is not None
     dispatcher._cache = KernelCache(function) if kept else NullCache()  # type: ignore[no-untyped-call]
     return cast(F, dispatcher)

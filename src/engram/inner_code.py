@@ -44,12 +44,15 @@ class InnerCompiler(Compiler):
 
 
 class KernelDispatcher(CPUDispatcher):
-    """A function that is compiled as a kernel when Python calls it, and as inner code when a kernel calls it."""
+    """A function that is compiled as a kernel when Python calls it, and as inner code when a kernel calls it.
 
-    def __init__(self, py_func: Any, options: dict[str, Any]) -> None:
-        super().__init__(py_func=py_func, targetoptions=options)
+    It is made of what numba pickles of a dispatcher, so that kernels of the user's own can be sent to other machines.
+    """
+
+    def __init__(self, py_func: Any, types: dict[str, Any], options: dict[str, Any]) -> None:
+        super().__init__(py_func, types, options)
         compiler: Any = dispatcher._FunctionCompiler  # type: ignore[attr-defined]
-        self._inside = compiler(py_func, self.targetdescr, options | NO_WRAPPERS, {}, InnerCompiler)
+        self._inside = compiler(py_func, self.targetdescr, options | NO_WRAPPERS, types, InnerCompiler)
         self._inner: dict[Any, Any] = {}  # argument types → what numba knows of the function for them
 
     def compile(self, sig: Any) -> Any:

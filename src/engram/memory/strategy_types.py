@@ -97,7 +97,7 @@ def _rule_type(strategy: StrategyType, name: str) -> types.Dispatcher:
         rule = inspect.getattr_static(class_of(strategy), name)
         ours = FunctionType(rule.__code__, rule.__globals__, name, rule.__defaults__, rule.__closure__)
         ours.__module__, ours.__qualname__ = __name__, rule.__qualname__
-        _rules[strategy.identity, name] = KernelDispatcher(ours, {**OPTIONS, "boundscheck": True})
+        _rules[strategy.identity, name] = KernelDispatcher(ours, {}, {**OPTIONS, "boundscheck": True})
     return types.Dispatcher(_rules[strategy.identity, name])
 
 
