@@ -9,6 +9,7 @@ from engram.lab.pages.style import COLOURS, DASHES, OTHER_COLOURS, Look
 from engram.lab.run_record import RunRecord, Series
 from engram.pictures.canvas import STYLE, Axes, Figure, mpl
 from engram.pictures.colours import SOFT
+from engram.pictures.marks import mark
 
 ORDER = ("dkm", "lru", "kmeans", "sur", "rew", "fading")  # of the colours: the first runs are the easiest to tell apart
 MOST_POINTS = 200  # of a line
@@ -16,6 +17,7 @@ MOST_DOTS = 2_000  # of training episodes
 STRIPE = 4.0  # line widths: how long the stripes of lines are that lie on each other
 LEGEND_COLUMNS = 3
 PANEL = (3.3, 1.75)  # inches
+EPISODES, BAND = "training episodes", "lowest to highest"  # in the legend of a run that is drawn alone
 
 
 def run_looks(names: Sequence[str]) -> dict[str, Look]:
@@ -38,7 +40,7 @@ def returns_figure(
         else:
             found = {run.name: run.evaluations for run in runs}
             for name, style in line_styles(found, looks).items():
-                _draw_line(axes, found[name], looks[name].colour, style, width=2)
+                _draw_line(axes, found[name], looks[name].colour, style, width=2, name=name)
                 axes.plot([], [], color=looks[name].colour, linestyle=looks[name].linestyle, linewidth=2, label=name)
         axes.set_ylabel("Return per episode")
         axes.set_xlabel("Training (environment steps)")
@@ -77,14 +79,15 @@ def _draw_alone(axes: Axes, run: RunRecord, look: Look, *, label: str) -> None:
     """Training episodes as dots, evaluations as a line with a band."""
     if len(run.episodes.steps):
         dots = run.episodes.thinned(MOST_DOTS)
-        axes.plot(*dots, ".", color=SOFT, markersize=3, alpha=0.6, label="training episodes")
+        (drawn,) = axes.plot(*dots, ".", color=SOFT, markersize=3, alpha=0.6, label=EPISODES)
+        mark(drawn, EPISODES)
     if _has_band(run):
-        axes.fill_between(
-            run.evaluations.steps, run.lowest, run.highest, color=look.colour, alpha=0.15, linewidth=0,
-            label="lowest to highest",
-        )  # fmt: skip
+        area = axes.fill_between(
+            run.evaluations.steps, run.lowest, run.highest, color=look.colour, alpha=0.15, linewidth=0, label=BAND
+        )
+        mark(area, BAND)
     if len(run.evaluations.steps):
-        _draw_line(axes, run.evaluations, look.colour, look.linestyle, width=2, label=label)
+        _draw_line(axes, run.evaluations, look.colour, look.linestyle, width=2, label=label, name=label)
 
 
 def metric_panel(name: str, series: Mapping[str, Sequence[Series]], looks: Mapping[str, Look], last: float) -> Figure:
@@ -133,9 +136,14 @@ def line_styles(series: Mapping[str, Series], looks: Mapping[str, Look]) -> dict
     return {name: styles[name] for name in series}
 
 
-def _draw_line(axes: Axes, series: Series, colour: str, style: Any, *, width: float, label: str = "") -> None:
-    mark = "o" if len(series.steps) == 1 else ""
-    axes.plot(*series, color=colour, linestyle=style, marker=mark, linewidth=width, label=label or None)
+def _draw_line(
+    axes: Axes, series: Series, colour: str, style: Any, *, width: float, label: str = "", name: str = ""
+) -> None:
+    """One line, of the series of that name in the legend; a series of one point is a dot."""
+    point = "o" if len(series.steps) == 1 else ""
+    (line,) = axes.plot(*series, color=colour, linestyle=style, marker=point, linewidth=width, label=label or None)
+    if name:
+        mark(line, name)
 
 
 def _finish(axes: Axes) -> None:
