@@ -84,7 +84,8 @@ def study(words: Sequence[str], console: Console) -> None:
         load(whole.experiment)(out, **({} if seeds is None else {"seeds": parse_seeds(seeds)}))
     else:
         carry_out(whole, options, out, started, console)
-    console.print(f"everything is in {out}; try: {shlex.join(['engram', 'report', str(out)])}")
+    given = options.out or Path("runs") / whole.name
+    console.print(f"everything is in {given}; try: {shlex.join(['engram', 'report', str(given)])}")
 
 
 def carry_out(study: Study, options: Options, out: Path, started: float, console: Console) -> None:
