@@ -121,7 +121,7 @@ class Pictures(Lamps):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         _, *rest = super().step(action)
-        return (np.repeat(self.lamps, 320).reshape(40, 40) * 200).astype(np.uint8), *rest  # type: ignore[return-value]
+        return 200 * np.repeat(self.lamps.astype(np.uint8), 320).reshape(40, 40), *rest  # type: ignore[return-value]
 
 
 def test_numbers_of_few_values_are_no_plane_and_parts_have_their_names() -> None:
