@@ -95,7 +95,7 @@ def test_two_numbers_that_lie_on_a_curve_are_no_plane() -> None:
 class Lamps(gymnasium.Env[Any, Any]):
     """Five lamps, which an action switches, and the last action."""
 
-    observation_space = gymnasium.spaces.Dict(
+    observation_space: Any = gymnasium.spaces.Dict(
         {"lamps": gymnasium.spaces.MultiBinary(5), "last": gymnasium.spaces.Discrete(3)}
     )
     action_space = gymnasium.spaces.Discrete(3)
@@ -113,7 +113,7 @@ class Lamps(gymnasium.Env[Any, Any]):
 class Pictures(Lamps):
     """The lamps as they are seen."""
 
-    observation_space = gymnasium.spaces.Box(0, 255, (40, 40), np.uint8)
+    observation_space: Any = gymnasium.spaces.Box(0, 255, (40, 40), np.uint8)
 
     def reset(self, **_: Any) -> tuple[Any, dict[str, Any]]:
         super().reset()

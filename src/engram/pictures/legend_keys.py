@@ -30,8 +30,8 @@ def _key(name: str, handle: Any, svg: str, number: int) -> Key:
     if isinstance(handle, mpl.lines.Line2D) and handle.get_linestyle() == "None":
         return Key(name, mpl.colors.to_hex(handle.get_markerfacecolor()), kind="dots")
     if isinstance(handle, mpl.patches.Patch):
-        *_, opacity = colour = handle.get_facecolor()
-        return Key(name, mpl.colors.to_hex(colour), kind="area", opacity=opacity)
+        colour = mpl.colors.to_rgba(handle.get_facecolor())
+        return Key(name, mpl.colors.to_hex(colour), kind="area", opacity=colour[3])
     drawn = re.search(rf'<g id="{NAME}{number}">\s*<path [^>]*style="([^"]*)"', svg)
     style = {} if drawn is None else dict(re.findall(r"([a-z-]+): ([^;]+)", drawn[1]))
     colours = [style[part] for part in ("stroke", "fill") if style.get(part, "none") != "none"]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from engram.lab.pages.curves import Curve, learning_curves
-from engram.lab.pages.stripes import STRIPE, same_lines, strokes
+from engram.lab.pages.stripes import STRIPE, Stroke, same_lines, strokes
 from engram.lab.pages.style import PLAIN, Look
 from engram.lab.run_record import Series
 
@@ -22,7 +22,7 @@ def test_lines_that_hide_each_other_on_most_of_their_way_are_one_group() -> None
 def test_the_longest_line_is_whole_and_the_others_are_stripes_upon_it() -> None:
     short, every = Series(STEPS[:6], RISING[:6]), Series(STEPS, RISING)
     found = strokes({"one": short, "two": every, "three": short}, LOOKS, PLAIN)
-    assert found["two"] == ("solid", 2.0)  # where the others have ended, too
+    assert found["two"] == Stroke("solid", 2.0)  # where the others have ended, too
     assert found["one"].height > found["two"].height < found["three"].height
     (_, (on, off)), (_, gaps) = found["one"].style, found["three"].style
     assert (on, off) == gaps == (STRIPE, 2 * STRIPE)

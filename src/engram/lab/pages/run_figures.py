@@ -111,11 +111,8 @@ def _draw_line(
 ) -> None:
     """One line, of the series of that name in the legend; a series of one point is a dot."""
     point = "o" if len(series.steps) == 1 else ""
-    (line,) = axes.plot(
-        *series,
-        **{"color": colour, "linestyle": stroke.style, "zorder": stroke.height},
-        **{"marker": point, "linewidth": width, "label": label or None},
-    )
+    (line,) = axes.plot(*series, color=colour, linestyle=stroke.style, marker=point, linewidth=width)
+    line.set(zorder=stroke.height, **({"label": label} if label else {}))
     if name:
         mark(line, name)
 
