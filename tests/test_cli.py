@@ -33,6 +33,10 @@ def test_train_then_eval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert f"{shown_score(plain['mean'])} ± {shown_score(plain['std'])}" in told
     score = json.loads((tmp_path / "demo" / "result.json").read_text())["score"]
     assert f"(the run's score, {shown_score(score)}, is the only evaluation while the agent was still learning" in told
+    assert main(["eval", out, "--episodes", "3", "--wrapper", "TimeLimit?max_episode_steps=9"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "is that of another environment, CartPole-v1; here it plays in CartPole-v1|TimeLimit?" in told
+    assert "still learning" not in told
     assert main(["eval", out, "--explain"]) == 2
     assert "--explain draws beside a film, and none is asked for; name it too: --video" in capsys.readouterr().err
 

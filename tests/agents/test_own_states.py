@@ -169,3 +169,55 @@ def test_a_state_that_is_empty_at_first_is_restored_too(tmp_path: Path) -> None:
     agent.learn(21).save(tmp_path / "model.safetensors")
     loaded = MFEC.load(tmp_path / "model.safetensors", exploration=Tallies())
     assert loaded.exploration.counts == {0: 11, 1: 10}  # type: ignore[attr-defined]
+
+
+def normalised() -> Any:
+    """A PyTorch module whose buffers change in training."""
+    torch = pytest.importorskip("torch")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return torch.nn.Sequential(torch.nn.Linear(4, 2), torch.nn.BatchNorm1d(2))
+
+
+class Normalises(Agent):
+    """An agent whose module keeps running statistics of every four observations."""
+
+    saved = ("net", "seen", "count")
+
+    def build(self) -> None:
+        self.net, self.seen, self.count = normalised(), np.zeros((4, 4), np.float32), np.zeros((), np.int64)
+
+    def act(self, observation: Array, step: int) -> int:
+        return int(self.q_values(observation[None])[0].argmax())
+
+    def observe(self, reward: float, observation: Array, terminated: bool, truncated: bool) -> None:
+        self.seen[self.count % 4] = observation
+        self.count += 1
+        if self.count % 4 == 0:
+            self._see()
+
+    def _see(self) -> None:
+        import torch  # noqa: PLC0415 (an extra)
+
+        with torch.no_grad():
+            self.net.train()(torch.from_numpy(self.seen))
+
+    def q_values(self, observations: Array) -> Floats:
+        import torch  # noqa: PLC0415 (an extra)
+
+        with torch.no_grad():
+            found: Floats = self.net.eval()(torch.from_numpy(observations)).numpy()
+        return found
+
+
+def test_buffers_of_a_module_of_ones_own_are_restored_with_its_parameters(tmp_path: Path) -> None:
+    watched = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
+    agent = Normalises("CartPole-v1").learn(50)
+    untrained = Normalises("CartPole-v1").q_values(watched)
+    agent.save(tmp_path / "own.safetensors")
+    loaded = Normalises.load(tmp_path / "own.safetensors")
+    assert not np.array_equal(agent.q_values(watched), untrained)
+    assert np.array_equal(loaded.q_values(watched), agent.q_values(watched))
+    assert int(loaded.net[1].num_batches_tracked) == 12
+    once = Normalises("CartPole-v1").learn(80)
+    assert np.array_equal(loaded.learn(30).q_values(watched), once.q_values(watched)), "resumed otherwise"

@@ -197,3 +197,17 @@ def test_weights_and_biases_hears_nothing_of_a_finished_run_and_that_is_said(
     said = " ".join(capsys.readouterr().out.split())
     assert "Weights & Biases was told nothing" in said
     assert "logs for other programs" not in said
+
+
+def test_a_run_that_goes_on_goes_on_with_the_logs_that_it_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--capacity", "20", "--steps", "200", "--evaluation-interval-steps", "100", "--evaluation-episodes", "2"]
+    assert main(["train", "mfec", *options, "--log", "csv", "--no-progress", "--out", str(tmp_path)]) == 0
+    (tmp_path / "logs" / "wandb").mkdir()
+    capsys.readouterr()
+    assert main(["train", "--resume", str(tmp_path), "--steps", "300", "--no-progress"]) == 0
+    assert_same(points_of_run(tmp_path), points_of_csv(tmp_path / "logs" / "progress.csv"))
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Weights & Biases is told nothing of the steps from here on; to go on there too: --log wandb" in said
+    assert not (tmp_path / "logs" / "tensorboard").exists()

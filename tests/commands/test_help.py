@@ -151,6 +151,9 @@ def test_bash_completes_commands_options_and_values(tmp_path: Path, capsys: pyte
     assert completed("engram", "eval", "runs/x", "--vi") == {"--video"}
     assert completed("engram", "train", "mfec", "--env", "engram/Op") == {"engram/OpenRoom-v0"}
     assert completed("engram", "completion", "f") == {"fish"}
+    assert completed("engram", "study", "car") == {"cartpole"}
+    assert completed("engram", "tune", "m") == {"mfec"}
+    assert completed("engram", "train", "mfec", "--wrapper", "Ti") == {"TimeAwareObservation", "TimeLimit"}
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

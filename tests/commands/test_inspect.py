@@ -8,6 +8,8 @@ from PIL import Image
 
 from engram import D3QN, MFEC
 from engram.cli import main
+from tests.faults.power import TINY
+from tests.faults.storage import interrupted
 
 ROOM = ("--env", "engram/OpenRoom-v0", "--steps", "600", "--capacity", "30", "--evaluation-interval-steps", "300")
 
@@ -64,6 +66,26 @@ def test_what_cannot_be_shown_is_told(tmp_path: Path, capsys: pytest.CaptureFixt
     MFEC("CartPole-v1", seed=0).save(tmp_path / "new.safetensors")
     assert main(["inspect", str(tmp_path / "new.safetensors")]) == 2
     assert "is empty: no episode has ended yet" in capsys.readouterr().err
+
+
+def test_of_a_run_that_is_not_finished_its_newest_checkpoint_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "half"
+    interrupted(TINY, run, at=70)
+    before = {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
+    assert main(["inspect", str(run)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "which is not finished, as it was saved at step 60, is shown in" in told
+    page = (run / "memory" / "index.html").read_text()
+    assert "after 60 steps it holds" in page
+    assert "The run is not finished" in page
+    assert "was not traced" not in page
+    assert {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()} == before
+    for path in run.glob("checkpoint-*"):
+        path.unlink()
+    assert main(["inspect", str(run)]) == 2
+    assert "is not finished; go on with: engram train --resume" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.slow

@@ -137,7 +137,7 @@ def test_a_study_without_a_title_gets_one_that_says_what_was_run(tmp_path: Path)
     study = read_study(write(tmp_path, FULL.replace('title = "Mine"', "")))
     StudyFolder(tmp_path / "out").declare(study, study.runs())
     assert StudyFolder(tmp_path / "out").read()["title"] == (
-        "MFEC and D3QN in CartPole-v1, engram/OpenRoom-v0 and Acrobot-v1 with LRU and DkM, decay 0.3 at 20 and 50 "
+        "MFEC and D3QN in CartPole-v1, engram/OpenRoom-v0 and Acrobot-v1 with LRU and DkM (decay 0.3) at 20 and 50 "
         "entries per action (few neighbours)"
     )
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import gymnasium
 import numpy as np
 import pytest
 from PIL import Image
@@ -46,6 +47,14 @@ def test_a_room_gets_all_three_pictures_with_the_names_of_its_actions(walker: Ag
         found[0].save(tmp_path / "map.jpg")
 
 
+def test_one_memory_has_one_scale_of_colours_and_says_what_counts_are(walker: Agent) -> None:
+    entries, policy, _ = of_memory(walker)
+    scales = [{each.get_ylim() for each in picture.figure.axes if each.get_ylabel()} for picture in (entries, policy)]
+    assert scales[0] == scales[1]
+    assert "have more states merged into them." in entries.caption
+    assert "written more often" not in entries.caption
+
+
 def test_the_same_memory_gives_the_same_bytes(walker: Agent) -> None:
     assert [picture.svg for picture in of_memory(walker)] == [picture.svg for picture in of_memory(walker)]
 
@@ -81,6 +90,57 @@ def test_two_numbers_that_lie_on_a_curve_are_no_plane() -> None:
     points = np.stack([np.cos(angle), np.sin(angle), other], axis=1)
     assert telling_pair(points, points[:, 0] * points[:, 1]) != (0, 1)
     assert telling_pair(points[:, :2], angle) == (0, 1)  # there is no other
+
+
+class Lamps(gymnasium.Env[Any, Any]):
+    """Five lamps, which an action switches, and the last action."""
+
+    observation_space: Any = gymnasium.spaces.Dict(
+        {"lamps": gymnasium.spaces.MultiBinary(5), "last": gymnasium.spaces.Discrete(3)}
+    )
+    action_space = gymnasium.spaces.Discrete(3)
+
+    def reset(self, **_: Any) -> tuple[Any, dict[str, Any]]:
+        self.time, self.lamps = 0, np.zeros(5, np.int8)
+        return {"lamps": self.lamps.copy(), "last": 0}, {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.time += 1
+        self.lamps[(self.time + action) % 5] ^= 1
+        return {"lamps": self.lamps.copy(), "last": int(action)}, float(self.lamps.sum()), self.time == 20, False, {}
+
+
+class Pictures(Lamps):
+    """The lamps as they are seen."""
+
+    observation_space: Any = gymnasium.spaces.Box(0, 255, (40, 40), np.uint8)
+
+    def reset(self, **_: Any) -> tuple[Any, dict[str, Any]]:
+        super().reset()
+        return np.zeros((40, 40), np.uint8), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        _, *rest = super().step(action)
+        return 200 * np.repeat(self.lamps.astype(np.uint8), 320).reshape(40, 40), *rest  # type: ignore[return-value]
+
+
+def test_numbers_of_few_values_are_no_plane_and_parts_have_their_names() -> None:
+    agent = MFEC(Lamps, seed=0, capacity=60).learn(300)
+    assert scene_of(agent).numbers == (*(f"lamps[{i}]" for i in range(5)), "last=0", "last=1", "last=2")
+    found = of_memory(agent)
+    assert [picture.name for picture in found] == ["entries", "distributions"]
+    assert "principal axis" in found[0].svg
+    assert "lamps[1]" in plot_memory(agent, "lamps[1],last=0").svg  # whoever asks for it
+
+
+def test_where_there_is_nothing_to_choose_axes_are_refused(walker: Agent) -> None:
+    with pytest.raises(
+        InvalidInputError, match="are the cells of a room, which is drawn as it is; leave out axes, got"
+    ):
+        plot_memory(walker, "0,1")
+    images = MFEC(Pictures, seed=0, capacity=20).learn(25)
+    with pytest.raises(InvalidInputError, match="observations here are images; leave out axes, got '0,1'"):
+        plot_memory(images, "0,1")
 
 
 def test_principal_axes_are_the_directions_of_largest_variance() -> None:

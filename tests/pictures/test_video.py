@@ -12,7 +12,7 @@ from engram import D3QN, MFEC, NEC, evaluate_policy
 from engram.agents import Agent
 from engram.cli import main
 from engram.errors import StorageError
-from engram.pictures.explain import PANEL, STRIP
+from engram.pictures.explain import PANEL, STRIP, aligned
 from engram.pictures.neighbours import neighbours
 from engram.pictures.state_map import round_numbers
 from engram.pictures.video import film, write_video
@@ -52,7 +52,17 @@ def test_they_are_so_for_stored_states_and_for_the_keys_of_a_network(agent: Agen
 
 def test_an_agent_without_a_memory_is_explained_by_its_values_alone() -> None:
     pictures = film(D3QN("CartPole-v1", seed=0), "CartPole-v1", seed=0, explain=True)
-    assert next(iter(pictures)).shape == (400 + STRIP, 600 + PANEL, 3)
+    first = next(iter(pictures))
+    assert first.shape == (400 + STRIP, 600 + PANEL, 3)
+    panel = first[:, -PANEL:]
+    assert (panel[len(panel) // 2 :] != panel[-1, -1]).any(), "its lower half is empty"
+
+
+def test_numbers_of_a_column_have_the_same_decimals() -> None:
+    assert aligned(np.array([12.5, -3.25, 0.0], np.float32)) == ["12.50", "−3.25", "0.00"]
+    assert aligned(np.array([0.012, 0.5])) == ["0.0120", "0.5000"]
+    assert aligned(np.array([12345.6, 1.0])) == ["12346", "1"]
+    assert aligned(np.zeros(2)) == ["0", "0"]
 
 
 @pytest.mark.slow

@@ -100,7 +100,7 @@ def test_a_failure_on_the_way_leaves_a_run_that_the_same_call_goes_on_with(
 
 def test_a_run_cannot_become_shorter_and_the_same_length_changes_nothing(finished: Path, tmp_path: Path) -> None:
     folder = RunFolder(shutil.copytree(finished, tmp_path / "run"))
-    with pytest.raises(InvalidInputError, match=r"at least the 250 that .* was begun with, got 200"):
+    with pytest.raises(InvalidInputError, match=r"was begun with 250 steps, so steps must be 250 or more, got 200"):
         extend(folder, folder.run(), 200)
     assert extend(folder, folder.run(), 250) == folder.run()
     assert products(folder.path) == products(finished)

@@ -1,6 +1,6 @@
 """`engram completion`: a script with which a shell completes commands, options and their values."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
@@ -12,7 +12,9 @@ from engram.agents import BUILT_IN
 from engram.agents.common.config import PARTS
 from engram.commands.options import Option, parse, seen_options
 from engram.commands.screen import Console
+from engram.envs.names import SAFE_WRAPPERS
 from engram.errors import EngramError
+from engram.paper.registry import STUDIES
 
 Command = Callable[[Sequence[str], Console], None]
 Shell = Literal["bash", "zsh", "fish"]
@@ -59,13 +61,20 @@ def values_of(option: Option) -> tuple[str, ...]:
     """The words that an option may be followed by, if they are known."""
     if option.choices:
         return option.choices
-    if option.field in PARTS:
-        return tuple(PARTS[option.field].built_in)
-    if option.field == "strategies":
-        return tuple(PARTS["strategy"].built_in)
-    if option.field == "agents":
-        return BUILT_IN
-    return environments() if option.field == "env" else ()
+    match option.field:
+        case "agents" | "what":
+            known: Iterable[str] = BUILT_IN
+        case "env":
+            known = environments()
+        case "strategies":
+            known = PARTS["strategy"].built_in
+        case "study":
+            known = STUDIES
+        case "wrapper":
+            known = SAFE_WRAPPERS
+        case field:
+            known = PARTS[field].built_in if field in PARTS else ()
+    return tuple(known)
 
 
 def environments() -> tuple[str, ...]:
@@ -75,7 +84,7 @@ def environments() -> tuple[str, ...]:
 
 def names_of(line: Line) -> str:
     """All that can follow a command: its options, and the words that stand for themselves."""
-    words = [word for option in line.options if option.is_positional for word in option.choices]
+    words = [word for option in line.options if option.is_positional for word in values_of(option)]
     return " ".join([*words, *(option.name for option in line.options if not option.is_positional), "--help"])
 
 

@@ -98,11 +98,14 @@ def evaluate(words: Sequence[str], console: Console) -> None:
     if count is not None:
         console.print(f"the first episode, {count} pictures, is {options.video}")
     if result is not None and result["score"] is not None:
-        console.print(difference(result))
+        console.print(difference(result, str((RunFolder(options.run).config or {}).get("env")), env))
 
 
-def difference(result: Mapping[str, Any]) -> str:
-    """Why the score of a run is not the return of its agent."""
+def difference(result: Mapping[str, Any], trained: str, played: str) -> str:
+    """Why the score of a run in one environment is not the return of its agent, maybe in another."""
+    if played != trained:
+        score = shown_score(result["score"])
+        return f"(the run's score, {score}, is that of another environment, {trained}; here it plays in {played})"
     count = min(result["evaluations"], LAST_EVALUATIONS)
     which = "the only evaluation" if count == 1 else f"the mean of the last {count} evaluations"
     return (

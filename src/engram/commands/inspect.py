@@ -10,14 +10,15 @@ from typing import Any
 from engram.agents import Agent
 from engram.commands.evaluate import load_agent
 from engram.commands.options import as_typed, parse
-from engram.commands.part_options import GivenAgain
+from engram.commands.part_options import GivenAgain, whole_command
 from engram.commands.screen import Console
 from engram.errors import InvalidInputError
-from engram.files.disk import whole_path
+from engram.files.disk import is_file, whole_path
 from engram.lab.cell import strategy_name
-from engram.lab.labels import strategy_label
+from engram.lab.labels import strategy_among_others
 from engram.runs.folder import RunFolder
 from engram.runs.traced import Traced, read_trace
+from engram.runs.unfinished import newest_agent
 from engram.training.events import mean_of
 from engram.version import __version__
 
@@ -25,6 +26,7 @@ UNTRACED = (
     "The run was not traced. With --trace, `engram train` also keeps ages and counts of entries, where they come from, "
     "and how the memory changed."
 )
+UNFINISHED = "The run is not finished; shown is what its newest checkpoint holds."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,21 +48,34 @@ def inspect(words: Sequence[str], console: Console) -> None:
     pictures: Any = import_module("engram.pictures.gallery")  # needs an extra
     if options.out is not None:
         import_module("engram.lab.pages.report_folder").check_page_folder(out, _about(options.run, out))
-    agent = load_agent(options, "engram inspect")
-    memory = pictures.memory_of(agent)
     folder = RunFolder(options.run) if options.run.is_dir() else None
-    traced = None if folder is None else read_trace(folder.path, agent)
+    unfinished = None if folder is None else _unfinished(folder, options)
+    agent = load_agent(options, "engram inspect") if unfinished is None else unfinished
+    memory = pictures.memory_of(agent)
+    traced = None if folder is None or unfinished is not None else read_trace(folder.path, agent)
+    if film is not None and unfinished is not None:
+        raise InvalidInputError(f"{options.run} is not finished, and only a finished run is filmed; leave out --film")
     if film is not None and traced is None:
         raise InvalidInputError(f"{options.run} has no trace, so there is nothing to film; train it with --trace")
     if not memory.size.any():
         raise InvalidInputError(f"the memory of {options.run} is empty: no episode has ended yet; train for more steps")
     change = None if traced is None else _film_of(agent, options, folder, traced)
-    path = _write_page(agent, options, out, traced, change)
-    console.print(f"the memory of {options.run} is shown in {path}")
+    notes = [UNFINISHED] if unfinished is not None else [UNTRACED] if traced is None else []
+    path = _write_page(agent, options, out, traced, change, notes)
+    when = "" if unfinished is None else f", which is not finished, as it was saved at step {agent.steps:,},"
+    console.print(f"the memory of {options.run}{when} is shown in {path}")
     if film is not None and change is not None:
         about = _about(options.run, film.parent)
-        count = import_module("engram.pictures.video").write_video(film, change.frames(), fps=8, about=about)
-        console.print(f"how it changed, {count} pictures, is {options.film}")
+        import_module("engram.pictures.video").write_video(film, change.frames(), fps=8, about=about)
+        console.print(f"how it changed, {len(change.snapshots)} pictures, is {options.film}")
+
+
+def _unfinished(folder: RunFolder, options: Inspect) -> Agent | None:
+    """The agent of a run that is not finished, if it has a checkpoint."""
+    if folder.config is None or folder.result is not None or is_file(folder.model_file):
+        return None
+    with whole_command("engram inspect", folder, options):
+        return newest_agent(folder, options.given())
 
 
 def _beside(run: Path) -> Path:
@@ -94,10 +109,12 @@ def _lead(agent: Agent) -> str:
 
 
 def _strategy(agent: Agent) -> str:
-    return strategy_label(strategy_name(agent.memory.strategy.describe()))  # type: ignore[attr-defined]
+    return strategy_among_others(strategy_name(agent.memory.strategy.describe()))  # type: ignore[attr-defined]
 
 
-def _write_page(agent: Agent, options: Inspect, out: Path, traced: Traced | None, change: Any) -> Path:
+def _write_page(
+    agent: Agent, options: Inspect, out: Path, traced: Traced | None, change: Any, notes: list[str]
+) -> Path:
     pages: Any = import_module("engram.lab.pages.memory_page")
     gallery: Any = import_module("engram.pictures.gallery")
     found = gallery.of_memory(agent, axes=options.axes, traced=traced)
@@ -110,7 +127,7 @@ def _write_page(agent: Agent, options: Inspect, out: Path, traced: Traced | None
         about=_about(options.run, out),
         slider=None if change is None else pages.Slider(change.pngs, steps, change.caption),
         lead=_lead(agent),
-        notes=[] if traced is not None else [UNTRACED],
+        notes=notes,
     )
     return page
 

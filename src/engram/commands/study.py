@@ -26,6 +26,7 @@ from engram.lab.study_folder import StudyFolder, command_line
 from engram.lab.watch import Watch
 from engram.lab.workers import Workers
 from engram.paper.registry import STUDIES
+from engram.runs.foresight import foresight
 from engram.runs.run import Run
 from engram.training.evaluation import default_max_steps
 
@@ -83,7 +84,8 @@ def study(words: Sequence[str], console: Console) -> None:
         load(whole.experiment)(out, **({} if seeds is None else {"seeds": parse_seeds(seeds)}))
     else:
         carry_out(whole, options, out, started, console)
-    console.print(f"everything is in {out}; try: {shlex.join(['engram', 'report', str(out)])}")
+    given = options.out or Path("runs") / whole.name
+    console.print(f"everything is in {given}; try: {shlex.join(['engram', 'report', str(given)])}")
 
 
 def carry_out(study: Study, options: Options, out: Path, started: float, console: Console) -> None:
@@ -92,6 +94,8 @@ def carry_out(study: Study, options: Options, out: Path, started: float, console
     where, folder, runs = executor(options.jobs, options.ray), StudyFolder(out), chosen.runs()
     check_environments([run for run in runs if not (out / run.id / "result.json").exists()])
     for line in earlier_in_words(folder.declare(chosen, runs, also=whole_study(study, options)), options.study, out):
+        console.print(line)
+    for line in foresight(runs):
         console.print(line)
     folder.take_from(options.reuse, runs)
     watch = Watch(runs, console, chosen.variants())

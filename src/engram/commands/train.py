@@ -1,14 +1,14 @@
 """`engram train`: train an agent into a folder, or go on with it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from engram import checks
 from engram.agents import BUILT_IN
-from engram.callbacks.chosen_logs import make_logs
+from engram.callbacks.chosen_logs import logs_there, make_logs
 from engram.commands.failures import told_errors
 from engram.commands.help_page import HELP
 from engram.commands.options import Groups, as_typed, parse
@@ -22,6 +22,7 @@ from engram.runs.advice import advice
 from engram.runs.extending import extend
 from engram.runs.finished import shown_score
 from engram.runs.folder import RunFolder
+from engram.runs.foresight import foresight
 from engram.runs.run import Run
 from engram.runs.run_files import LOGS
 from engram.training.compilation import CompileNotice
@@ -110,6 +111,10 @@ def carry_out(run: Run, folder: RunFolder, options: Watching, console: Console) 
         finished = not options.start_over and folder.result is not None
         if not finished and run.evaluation_max_steps is not None:
             console.print(f"episodes of evaluations are cut off after {run.evaluation_max_steps:,} steps")
+        if not finished:
+            for line in foresight([run]):
+                console.print(line)
+            options = with_earlier_logs(options, folder, console)
         logs = make_logs(options.log, folder.path, run.id)
         record = partial(
             folder.record,
@@ -148,6 +153,14 @@ def carry_out(run: Run, folder: RunFolder, options: Watching, console: Console) 
             console.print(line)
     command = folder.command("engram eval", run.foreign())
     console.print(f"everything about it is in {folder.path}; try: {command}")
+
+
+def with_earlier_logs(options: Watching, folder: RunFolder, console: Console) -> Watching:
+    """The options with the logs that an earlier start of the run has begun; a service is only told if asked to."""
+    earlier = [name for name in logs_there(folder.path) if name not in options.log]
+    if "wandb" in earlier:
+        console.print("Weights & Biases is told nothing of the steps from here on; to go on there too: --log wandb")
+    return replace(options, log=(*options.log, *(name for name in earlier if name != "wandb")))
 
 
 def command_to_go_on(run: Run, folder: RunFolder, options: Watching) -> str:

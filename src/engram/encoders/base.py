@@ -21,6 +21,7 @@ class Encoder(Part):
 
     key_size: int  # numbers in a key; set by `build`
     settled: bool = True  # keys will not change any more
+    observed_steps: int = 0  # training steps after which it settles, as far as that is known beforehand
 
     @property
     def shape(self) -> tuple[int, ...]:

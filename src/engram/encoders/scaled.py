@@ -28,6 +28,11 @@ class Scaled(Encoder):
     def __post_init__(self) -> None:
         self.check_whole({"steps": (1, 10**9)})
 
+    @property
+    def observed_steps(self) -> int:  # type: ignore[override]
+        """Training steps after which it settles."""
+        return self.steps
+
     def build(self, spaces: Spaces, generator: np.random.Generator) -> Self:
         """An encoder for vectors of this length, before its first observation."""
         if len(spaces.observation_shape) != 1:

@@ -32,6 +32,10 @@ class Layout(ABC):
         """
 
     @abstractmethod
+    def names(self, part: str = "") -> list[str]:
+        """A name for each number of a row; `part` is what the observation is called that this is the layout of."""
+
+    @abstractmethod
     def describe(self) -> dict[str, Any]:
         """The layout as plain data, from which `layout_from` makes it again."""
 
@@ -47,6 +51,12 @@ class Numbers(Layout):
         rows, single = _in_rows(given, self.shape, who)
         with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused as such
             return rows.astype(np.float32), single
+
+    def names(self, part: str = "") -> list[str]:
+        """`lamps[0]`, `lamps[1]`, …; the part's own name for a single number."""
+        if not part:
+            return [f"number {number}" for number in range(self.width)]
+        return [f"{part}{place}" for place in _places(self.shape)]
 
     def describe(self) -> dict[str, Any]:
         """The shape."""
@@ -64,6 +74,12 @@ class Choices(Layout):
         """Rows of 0 and 1."""
         rows, single = _in_rows(given, self._shape, who)
         return one_hot(rows, np.array(self._counts, np.int64), np.array(self._starts, np.int64), who), single
+
+    def names(self, part: str = "") -> list[str]:
+        """`last=0`, `last=1`, …: which value each number stands for."""
+        each = zip(_places(self._shape), self._counts, self._starts, strict=True)
+        whole = part or "observation"
+        return [f"{whole}{place}={start + i}" for place, count, start in each for i in range(count)]
 
     def describe(self) -> dict[str, Any]:
         """The shape, how many values each number has, and from where on they are counted."""
@@ -85,6 +101,11 @@ class Named(Layout):
                 f"{who} must be a dict with {', '.join(map(repr, self._parts))}, got {given!r:.100}"
             )
         return _joined([each.rows(given[key], f"{who}[{key!r}]") for key, each in self._parts.items()], who)
+
+    def names(self, part: str = "") -> list[str]:
+        """Those of the parts, by their keys."""
+        prefix = f"{part}." if part else ""
+        return [name for key, each in self._parts.items() for name in each.names(f"{prefix}{key}")]
 
     def describe(self) -> dict[str, Any]:
         """The parts in their order."""
@@ -113,9 +134,19 @@ class Listed(Layout):
             )
         return rows, single
 
+    def names(self, part: str = "") -> list[str]:
+        """Those of the parts, by their numbers."""
+        whole = part or "observation"
+        return [name for number, each in enumerate(self._parts) for name in each.names(f"{whole}[{number}]")]
+
     def describe(self) -> dict[str, Any]:
         """The parts."""
         return {"tuple": [each.describe() for each in self._parts]}
+
+
+def _places(shape: Shape) -> list[str]:
+    """`[0]`, `[1]`, … or `[0,0]`, `[0,1]`, …; nothing for a single number."""
+    return [f"[{','.join(map(str, place))}]" if place else "" for place in np.ndindex(shape)]
 
 
 def layout_of(space: Any) -> Layout:

@@ -27,6 +27,12 @@ def strategy_label(name: str) -> str:
     return ", ".join([LABELS.get(kind, plain), *(each.replace("=", " ", 1) for each in options.split(",") if each)])
 
 
+def strategy_among_others(name: str) -> str:
+    """A strategy in a list of a sentence, whose commas are the list's: `DkM (decay 0.3)`."""
+    label, _, options = strategy_label(name).partition(", ")
+    return f"{label} ({options})" if options else label
+
+
 def strategy_in_words(name: str) -> str:
     """A strategy where a sentence first names it: `kM (online k-means)`."""
     label, (kind, _, options) = strategy_label(name), name.partition(":")

@@ -13,6 +13,7 @@ try:
     import matplotlib as mpl
     import matplotlib.colors
     import matplotlib.lines
+    import matplotlib.patches
     import matplotlib.patheffects
     import matplotlib.ticker
     from matplotlib.axes import Axes

@@ -56,13 +56,14 @@ def bound(values: Any) -> tuple[float, float]:
     return float(np.min(values)), float(np.max(values))
 
 
-def map_picture(snapshot: Snapshot, scene: Scene, plane: Plane) -> Picture:
-    """The map as a picture with its caption."""
+def map_picture(snapshot: Snapshot, scene: Scene, plane: Plane, *, merges: bool) -> Picture:
+    """The map as a picture with its caption; counts are of states merged if the memory `merges`, else of writes."""
     scales = scales_of([snapshot], plane)
     has_counts = scales.largest_count > 1
     has_ages = any(table.ages is not None for table in snapshot.tables)
     words = ["Every dot is an entry of the memory, in the panel of its action; its colour is the stored value."]
-    words += ["Larger dots have more states merged into them, or were written more often."] if has_counts else []
+    counted = "have more states merged into them" if merges else "were written more often"
+    words += [f"Larger dots {counted}."] if has_counts else []
     words += [f"Fainter ones were written longer ago, up to {scales.oldest:,.0f} steps."] if has_ages else []
     words += [plane.note] if plane.note else []
     words += [MARKS] if scene.plan is not None else []

@@ -43,6 +43,8 @@ class Explanation:
         self._agent, self._scene = agent, scene_of(agent)
         count, remembers = len(self._scene.actions), agent.has_memory and bool(agent.memory.size.all())  # type: ignore[attr-defined]
         self._row = ROW if count <= MANY else LOWEST_ROW
+        if not remembers:  # there is no map below the rows, which have all the height
+            self._row = max(self._row, (height + STRIP - HEAD - FOOT) // count)
         self._rows = HEAD + count * self._row + FOOT
         self._left = max(width, NARROWEST)  # where the panel begins
         self._width = self._left + PANEL
@@ -60,8 +62,8 @@ class Explanation:
         q = self._agent.q_values(np.asarray(observation)[None])[0]
         for values in (q, *(each.values for each in near)):
             self._scale.widen(values)
-        for row, value in enumerate(q.tolist()):
-            self._draw_row(pen, row, value, near[row] if near else None, chosen=row == number)
+        for row, (value, text) in enumerate(zip(q.tolist(), aligned(q), strict=True)):
+            self._draw_row(pen, row, value, text, near[row] if near else None, chosen=row == number)
         self._draw_scale(pen)
         self._draw_words(pen, len(picture), total, step, has_memory=bool(near))
         if self._map is not None:
@@ -71,10 +73,10 @@ class Explanation:
         whole[: len(picture), start : start + picture.shape[1]] = picture
         return whole
 
-    def _draw_row(self, pen: Pen, row: int, value: float, near: Near | None, *, chosen: bool) -> None:
+    def _draw_row(self, pen: Pen, row: int, value: float, text: str, near: Near | None, *, chosen: bool) -> None:
         axis, colour = HEAD + (row + 0.5) * self._row, LIT if chosen else INK
         pen.text(self._left + MARGIN, axis, ("▶ " if chosen else "") + self._scene.actions[row], colour, bold=chosen)
-        pen.text(self._width - MARGIN, axis, f"{value:.4g}".replace("-", "−"), colour, right=True, bold=chosen)
+        pen.text(self._width - MARGIN, axis, text, colour, right=True, bold=chosen)
         pen.line((self._scale.left, axis), (self._scale.right, axis), LINE)
         for each, weight in zip(near.values, near.weights, strict=True) if near is not None else ():
             pen.dot(self._scale(float(each)), axis, 1.8 + 4 * float(weight), ACTIONS[0])
@@ -106,3 +108,10 @@ class Explanation:
             pen.text(26, top + 56, "this state", SOFT, size=10)
             pen.ring(118, top + 56, 4.5, LIT)
             pen.text(128, top + 56, "the entries near it, on the map", SOFT, size=10)
+
+
+def aligned(values: Array) -> list[str]:
+    """Numbers of one column, all with as many decimals as the largest needs for four digits."""
+    largest = float(np.abs(values).max()) if len(values) else 0.0
+    decimals = min(max(3 - int(np.floor(np.log10(largest))), 0), 6) if largest > 0 else 0
+    return [f"{value:.{decimals}f}".replace("-", "−") for value in np.asarray(values, np.float64).tolist()]

@@ -10,7 +10,7 @@ from engram.pictures.picture import Picture
 from engram.pictures.plane import choose_plane, plane_of_keys
 from engram.pictures.policy_map import policy_picture
 from engram.pictures.scene import plain_scene, scene_of
-from engram.runs.snapshots import snapshot_of
+from engram.runs.snapshots import entries_of, snapshot_of
 from engram.runs.traced import Traced
 
 
@@ -28,7 +28,7 @@ def of_memory(agent: Agent, *, axes: str | None = None, traced: Traced | None = 
     scene = scene_of(agent)
     plane = choose_plane(agent, scene, snapshot, axes)
     found = [
-        map_picture(snapshot, scene, plane),
+        map_picture(snapshot, scene, plane, merges=merges(memory)),
         policy_picture(agent, snapshot, scene, plane, axes),
         distribution_picture(snapshot, scene),
         None if traced is None else frames_picture(agent, traced, scene),
@@ -42,13 +42,18 @@ def plot_memory(agent: Agent, axes: str | None = None) -> Picture:
     with agent.lock:
         snapshot = snapshot_of(memory, agent.steps)
     scene = scene_of(agent)
-    return map_picture(snapshot, scene, choose_plane(agent, scene, snapshot, axes))
+    return map_picture(snapshot, scene, choose_plane(agent, scene, snapshot, axes), merges=merges(memory))
 
 
 def plot_entries(memory: EpisodicMemory, axes: str | None = None) -> Picture:
     """The map of what a memory holds of which nothing else is known."""
     snapshot, scene = snapshot_of(memory), plain_scene(memory.actions, memory.key_size)
-    return map_picture(snapshot, scene, plane_of_keys(scene.numbers, snapshot, axes))
+    return map_picture(snapshot, scene, plane_of_keys(scene.numbers, snapshot, axes), merges=merges(memory))
+
+
+def merges(memory: EpisodicMemory) -> bool:
+    """Whether a memory counts the states that are merged into an entry."""
+    return entries_of(memory, 0).counts is not None
 
 
 def memory_of(agent: Agent) -> EpisodicMemory:

@@ -1,8 +1,9 @@
 """The legend of a figure as data, so that a page can show it as text, which wraps on a phone and can be pressed."""
 
 import re
+from typing import Any
 
-from engram.pictures.canvas import Figure, svg_of
+from engram.pictures.canvas import Figure, mpl, svg_of
 from engram.pictures.marks import Key
 
 NAME = "legend-key-"
@@ -10,22 +11,27 @@ NAME = "legend-key-"
 
 def take_legend(figure: Figure) -> list[Key]:
     """The keys of the legend beside the panels, which is removed from the figure; a figure without one has none."""
-    names: list[str] = []
+    handles: list[tuple[str, Any]] = []
     for legend in figure.legends:
         for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
             if handle is not None:
-                handle.set_gid(f"{NAME}{len(names)}")
-            names.append(text.get_text())
-    if not names:
+                handle.set_gid(f"{NAME}{len(handles)}")
+            handles.append((text.get_text(), handle))
+    if not handles:
         return []
     svg = svg_of(figure).decode()
     for legend in list(figure.legends):
         legend.remove()
-    return [_key(svg, number, name) for number, name in enumerate(names)]
+    return [_key(name, handle, svg, number) for number, (name, handle) in enumerate(handles)]
 
 
-def _key(svg: str, number: int, name: str) -> Key:
-    """A key as the SVG draws it: the colour and the dashes of its line, or the colour of its patch."""
+def _key(name: str, handle: Any, svg: str, number: int) -> Key:
+    """A key as the figure draws it: dots, an area, or a line with the colour and the dashes that the SVG gives it."""
+    if isinstance(handle, mpl.lines.Line2D) and handle.get_linestyle() == "None":
+        return Key(name, mpl.colors.to_hex(handle.get_markerfacecolor()), kind="dots")
+    if isinstance(handle, mpl.patches.Patch):
+        colour = mpl.colors.to_rgba(handle.get_facecolor())
+        return Key(name, mpl.colors.to_hex(colour), kind="area", opacity=colour[3])
     drawn = re.search(rf'<g id="{NAME}{number}">\s*<path [^>]*style="([^"]*)"', svg)
     style = {} if drawn is None else dict(re.findall(r"([a-z-]+): ([^;]+)", drawn[1]))
     colours = [style[part] for part in ("stroke", "fill") if style.get(part, "none") != "none"]

@@ -7,7 +7,7 @@ A mark travels in the name that matplotlib writes around an artist in an SVG. Fi
 import json
 import re
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 from urllib.parse import quote, unquote
 
 PREFIX = "mark:"
@@ -35,6 +35,8 @@ class Key(NamedTuple):
     name: str
     colour: str  # "#rrggbb"
     dashes: str = ""  # as in SVG; empty for a solid line
+    kind: Literal["line", "dots", "area"] = "line"
+    opacity: float = 1.0  # of an area
 
 
 def mark(artist: Markable, series: str, readings: Sequence[str] = (), *, extra: bool = False) -> None:

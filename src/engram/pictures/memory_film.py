@@ -120,7 +120,7 @@ class MemoryFilm:
         low, high = min(means), max(means)
         room = 0.08 * (high - low) or 0.5
         axes.set_xlim(0, max([1, self.snapshots[-1].step or 1, *steps]))
-        axes.set_ylim(low - room, high + room)
+        axes.set_ylim(max(low - room, 0.0) if low >= 0 else low - room, high + room)
         now = [(step, mean) for step, mean in self._curve if step <= (snapshot.step or 0)]
         if now:
             axes.plot(*zip(*now, strict=True), color=INK, linewidth=1.4)

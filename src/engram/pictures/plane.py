@@ -18,6 +18,7 @@ from engram.typing import Array, Doubles, Floats, Longs
 
 FITTED = 2_000  # entries, at most, from which a plane is chosen
 NEAREST = 0.98  # of them, by which principal axes are fitted
+FEW_VALUES = 4  # of a number, along which there is no plane to draw
 MOST_NUMBERS = 16  # of an observation, of which a telling pair is looked for
 ON_CURVE = 0.15  # the smallest singular value of terms of length 1, below which they nearly depend on each other
 
@@ -113,6 +114,12 @@ class Floor(Plane):
 def choose_plane(agent: Agent, scene: Scene, snapshot: Snapshot, wanted: str | None = None) -> Plane:
     """The plane of the agent's keys: the two numbers that were asked for (`"0,2"`, or names), or the most telling."""
     made_by = key_maker(agent)
+    if wanted is not None and (scene.plan is not None or not scene.numbers):
+        what = "images" if scene.plan is None else "the cells of a room, which is drawn as it is"
+        raise InvalidInputError(
+            f"axes are two numbers of an observation, and the observations here are {what}; leave out axes, got "
+            f"{wanted!r}"
+        )
     if scene.plan is not None:
         coordinates = Dimensions(0, 1, scene.numbers, "Entries lie where their states do.")
         return coordinates if type(made_by) is Identity else Floor(scene.floor, keys_of(agent, scene.floor))
@@ -135,8 +142,12 @@ def plane_of_keys(
         return Dimensions(0, 1, labels, "")
     if len(labels) > MOST_NUMBERS:
         return PrincipalAxes(snapshot.keys)
-    pair = telling_pair(snapshot.keys, snapshot.values)
-    return Dimensions(*pair, labels, f"Of {len(labels)} numbers these two tell most about the values.")
+    varied = varied_numbers(snapshot.keys)
+    if len(varied) < 2:
+        return PrincipalAxes(snapshot.keys)
+    first, second = telling_pair(snapshot.keys[:, varied], snapshot.values)
+    note = f"Of {len(labels)} numbers these two tell most about the values."
+    return Dimensions(varied[first], varied[second], labels, note)
 
 
 def key_maker(agent: Agent) -> Any:
@@ -167,6 +178,14 @@ def _number(part: str, names: Sequence[str]) -> int | None:
     if part in names:
         return list(names).index(part)
     return int(part) if part.isdecimal() and int(part) < len(names) else None
+
+
+def varied_numbers(points: Array) -> list[int]:
+    """The numbers of observations that take more than a few values, as those that are on or off do not."""
+    every = range(points.shape[1])
+    if len(points) <= 2 * FEW_VALUES:
+        return list(every)
+    return [number for number in every if len(np.unique(points[:, number])) > FEW_VALUES]
 
 
 def telling_pair(points: Array, values: Array) -> tuple[int, int]:

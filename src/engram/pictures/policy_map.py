@@ -13,7 +13,7 @@ from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
 from engram.pictures.colours import INK, LETTER, LINE, PAPER, VALUES, action_colours
 from engram.pictures.entry_map import MARKS, bound, draw_room, draw_start
 from engram.pictures.picture import Picture
-from engram.pictures.plane import Plane, key_maker, parse_pair, telling_pair
+from engram.pictures.plane import Plane, key_maker, parse_pair, telling_pair, varied_numbers
 from engram.pictures.room_map import ARROWS, ASIDE
 from engram.pictures.scene import Scene
 from engram.randomness import generator, reset_seed
@@ -38,26 +38,30 @@ class Known:
 def policy_picture(
     agent: Agent, snapshot: Snapshot, scene: Scene, plane: Plane, wanted: str | None = None
 ) -> Picture | None:
-    """Greedy actions and values; None for images, which have no plane."""
+    """Greedy actions and values; None for images, and for numbers of few values, which have no plane."""
     if scene.plan is not None:
-        return _of_room(agent, scene, scene.plan)
+        return _of_room(agent, scene, scene.plan, bound(snapshot.values))
     if len(scene.numbers) < 2:
         return None
     known = _known(agent, snapshot)
     if not len(known.observations):
         return None
-    pair = plane.dimensions or (
-        parse_pair(wanted, scene.numbers) if wanted else telling_pair(known.observations, known.values)
-    )
-    return _of_plane(agent, scene, known, pair)
+    varied = varied_numbers(known.observations)
+    pair = plane.dimensions or (parse_pair(wanted, scene.numbers) if wanted else None)
+    if pair is None and len(varied) > 1:
+        first, second = telling_pair(known.observations[:, varied], known.values)
+        pair = varied[first], varied[second]
+    if pair is None or not set(pair) <= set(varied):
+        return None
+    return _of_plane(agent, scene, known, pair, bound(snapshot.values))
 
 
-def _of_room(agent: Agent, scene: Scene, plan: tuple[str, ...]) -> Picture:
+def _of_room(agent: Agent, scene: Scene, plan: tuple[str, ...], values: tuple[float, float]) -> Picture:
     q = agent.q_values(scene.floor)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(0.62 * PAGE_WIDTH, 0.5 * PAGE_WIDTH), layout="constrained")
         axes = figure.subplots()
-        cells = draw_policy(axes, plan, scene.floor, q, bound(q.max(axis=1)))
+        cells = draw_policy(axes, plan, scene.floor, q, values)
         figure.colorbar(cells, ax=axes, label="highest value of an action", aspect=30, pad=0.02)
     words = (
         "Every cell of the floor with the greedy action there, or with several that are equally good, of which one is "
@@ -101,7 +105,8 @@ def draw_policy(
     return cells
 
 
-def _of_plane(agent: Agent, scene: Scene, known: Known, pair: tuple[int, int]) -> Picture:
+def _of_plane(agent: Agent, scene: Scene, known: Known, pair: tuple[int, int], values: tuple[float, float]) -> Picture:
+    """Over two numbers, in the colours of the stored values from the lowest to the highest."""
     observations = known.observations.astype(np.float64)
     (left, bottom), (right, top) = np.percentile(observations[:, pair], [1, 99], axis=0)
     right, top = (right if right > left else left + 1), (top if top > bottom else bottom + 1)
@@ -120,8 +125,9 @@ def _of_plane(agent: Agent, scene: Scene, known: Known, pair: tuple[int, int]) -
             aspect="auto", interpolation="nearest", alpha=0.85,
         )  # fmt: skip
         best = second.imshow(
-            q.max(axis=2), cmap=VALUES, origin="lower", extent=edges, aspect="auto", interpolation="nearest"
-        )
+            q.max(axis=2), cmap=VALUES, vmin=values[0], vmax=values[1], origin="lower", extent=edges, aspect="auto",
+            interpolation="nearest",
+        )  # fmt: skip
         figure.colorbar(best, ax=second, label="highest value of an action", aspect=30, pad=0.02)
         used = np.unique(q.argmax(axis=2)).tolist()
         handles = [mpl.patches.Patch(color=colours[i], alpha=0.85, label=scene.actions[i]) for i in used]

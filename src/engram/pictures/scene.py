@@ -9,6 +9,7 @@ import numpy as np
 
 from engram.agents import Agent
 from engram.envs.faults import close
+from engram.envs.layouts import layout_of
 from engram.envs.make import Env
 from engram.envs.rooms import WALL, Room
 from engram.errors import InvalidInputError
@@ -76,8 +77,17 @@ def _describe(env: Env, agent: Agent) -> Scene:
     if len(shape) != 1:
         numbers = ()
     elif len(numbers) != shape[0]:
-        numbers = [f"number {number}" for number in range(shape[0])]
+        numbers = _names_of_parts(env.observation_space, shape[0])
     return Scene(tuple(map(_plain, actions)), tuple(map(str, numbers)), plan)
+
+
+def _names_of_parts(space: Any, width: int) -> list[str]:
+    """Names of the numbers of an observation that consists of parts; numbers where it does not."""
+    try:
+        names = layout_of(space).names()
+    except InvalidInputError:
+        names = []
+    return names if len(names) == width else [f"number {number}" for number in range(width)]
 
 
 def plain_scene(actions: int, key_size: int) -> Scene:

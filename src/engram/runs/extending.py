@@ -25,8 +25,8 @@ def extend(folder: RunFolder, run: Run, steps: int, tell: Callable[[str], object
     """
     if steps < run.steps:
         raise InvalidInputError(
-            f"steps must be at least the {run.steps:,} that {folder.path} was begun with, got {steps:,}; a shorter run "
-            "is another one: train it into another folder"
+            f"{folder.path} was begun with {run.steps:,} steps, so steps must be {run.steps:,} or more, got {steps:,}; "
+            "a shorter run is another one: train it into another folder"
         )
     if steps == run.steps:
         return run

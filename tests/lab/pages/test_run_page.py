@@ -62,6 +62,14 @@ def test_the_page_of_one_run(folders: list[Path], tmp_path: Path, capsys: pytest
     assert not (figures / "metric-writes-merged.svg").exists()
     assert "the mean return of all its 3 evaluations" in html
     assert "the band goes from the lowest to the highest of them; dots are episodes of training" in html
+    keys = dict(re.findall(r'<li data-key="([^"]*)"><svg class="key"[^>]*>(.*?)</svg>', html))
+    assert keys["training episodes"].count("<circle ") == 3
+    assert 'fill="#8a939c"' in keys["training episodes"]
+    assert re.fullmatch(r'<rect [^>]*fill="#d55e00" opacity="0.15"/>', keys["lowest to highest"])
+    assert re.fullmatch(r'<line [^>]*stroke="#d55e00"[^>]*/>', keys["evaluations, mean"])
+    assert {"training episodes", "lowest to highest", "evaluations, mean"} <= set(
+        re.findall(r'<g data-series="([^"]*)"', html)
+    )
     assert (tmp_path / "README.md").read_text().startswith("# MFEC in CartPole-v1")
 
 

@@ -449,3 +449,11 @@ def test_figures_are_not_written_through_a_link(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="it is a symbolic link where a folder should be"):
         write_figure(Figure(), tmp_path / "study", "curve", "A curve")
     assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_an_axis_of_scores_does_not_go_below_0_where_no_score_does() -> None:
+    for lowest, bottom in ((0.5, 0.0), (0.0, 0.0)):
+        panel = Panel("MFEC", {"LRU": {50: np.array([lowest, 90.0]), 100: np.array([40.0, 80.0])}})
+        assert score_by_size([[panel]], LOOKS, y_label="Score").axes[0].get_ylim()[0] == bottom
+    panel = Panel("MFEC", {"LRU": {50: np.array([-1.0, 90.0]), 100: np.array([40.0, 80.0])}})
+    assert score_by_size([[panel]], LOOKS, y_label="Score").axes[0].get_ylim()[0] < -1

@@ -31,12 +31,13 @@ def _made(kind: Any, model: Model, path: str | Path, env: EnvLike | AbsentEnv | 
     source = env if env is not None else described["env"]
     if source is None:
         raise InvalidInputError(
-            f"{path} does not say how to make its environment; pass it: load(path, env), or do without and only "
-            "predict: load(path, for_prediction=True)"
+            f"{path} does not say how to make its environment; give it: in Python load(path, env), on the command line "
+            "--env; or do without and only predict: load(path, for_prediction=True)"
         )
     if env is None and not imports_nothing(source):
         raise ModelFileError(
-            f"{path} does not name a registered environment ({source!r:.200}); pass it: load(path, env)"
+            f"{path} does not name a registered environment ({source!r:.200}); give it: in Python load(path, env), on "
+            "the command line --env"
         )
     config = kind.Config.from_json(described["config"], parts)
     model.check_widths(kind.widths(described["config"], described["spaces"]["shape"]))

@@ -7,7 +7,8 @@ MEANINGS = {  # by name; those of tables by the name of their family
     "learn/gradient": "the norm of the gradient that RMSprop gets, the mean over the same steps",
     "values/start": "Q of the best action in the first state, as the agent saw it then",
     "values/bias_exact": "the stored value minus the return that followed, over reads that hit an entry exactly",
-    "values/bias_near": "the average over neighbours minus the return that followed, over all other reads",
+    "values/bias_near": "the average over neighbours minus the return that followed, over reads that hit no entry "
+    "exactly",
     "reads/exact": "the share of states that are in the table of the action taken, exactly (d² = 0)",
     "reads/distance": "the distance to the nearest entry in the table of the action taken, in the units of keys",
     "writes/new": "the share of the episode's writes that filled a free slot",

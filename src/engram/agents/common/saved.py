@@ -9,6 +9,7 @@ from engram.errors import InvalidInputError
 from engram.files.exact_state import form_of_state, from_form
 from engram.randomness import generator_state, set_generator_state
 from engram.sources import is_ours
+from engram.typing import Array
 
 
 def part_state(part: Any) -> Any:
@@ -45,21 +46,33 @@ def load_part(part: Any, state: Any) -> None:
     if isinstance(part, np.random.Generator):
         set_generator_state(part, state)
     elif isinstance(part, np.ndarray):
-        if state.shape != part.shape or state.dtype != part.dtype:
-            raise InvalidInputError(
-                f"a saved array should be {part.dtype} of shape {part.shape}, got {state.dtype} of shape {state.shape}"
-            )
-        if part.dtype.kind == "f" and not np.isfinite(state).all():
-            raise InvalidInputError("a saved array must be finite, got NaN or infinity")
+        state = state if part.shape else state.reshape(())  # a file has no arrays without axes
+        check_like(part, state)
         part[...] = state
     elif hasattr(part, "named_parameters"):
-        from engram.devices import put  # noqa: PLC0415 (an extra)
-
-        told = from_form(state)
-        for name, weight in part.named_parameters():
-            put(weight, told[name])
+        load_module(part, from_form(state))
     else:
         part.load_state_dict(from_form(state) if is_foreign(part) else state)
+
+
+def load_module(module: Any, told: dict[str, Any]) -> None:
+    """Load parameters and buffers, such as the running statistics of batch normalisation, into a PyTorch module."""
+    from engram.devices import torch  # noqa: PLC0415 (an extra)
+
+    for name, tensor in module.state_dict().items():
+        if isinstance(tensor, torch.Tensor):
+            check_like(as_saved(tensor), told[name])
+            told[name] = torch.from_numpy(told[name])
+    module.load_state_dict(told)
+
+
+def check_like(array: Array, state: Any) -> None:
+    """Raise InvalidInputError unless a saved array has an array's shape and type, and finite numbers."""
+    if not isinstance(state, np.ndarray) or state.shape != array.shape or state.dtype != array.dtype:
+        found = f"{state.dtype} of shape {state.shape}" if isinstance(state, np.ndarray) else f"{state!r:.100}"
+        raise InvalidInputError(f"a saved array should be {array.dtype} of shape {array.shape}, got {found}")
+    if array.dtype.kind == "f" and not np.isfinite(state).all():
+        raise InvalidInputError("a saved array must be finite, got NaN or infinity")
 
 
 def check_part(part: Any) -> None:

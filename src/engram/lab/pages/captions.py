@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from engram.lab.labels import strategy_label
+from engram.lab.labels import strategy_among_others
 from engram.lab.memory_needed import first_reached
 from engram.lab.pages.block import Block
 from engram.lab.pages.finding import FEW_PLACES
@@ -23,8 +23,8 @@ def highest_in_words(blocks: Mapping[str, Block]) -> str:
         name, times = _most_often_highest(comparison)
         if times:
             count = f"{number_in_words(times)} of {counted(len(comparison.sizes), 'size')}"
-            parts.append(f"with {where} {strategy_label(name)} has the highest mean at {count}")
-            firsts[strategy_label(name)] = firsts.get(strategy_label(name), 0) + 1
+            parts.append(f"with {where} {strategy_among_others(name)} has the highest mean at {count}")
+            firsts[strategy_among_others(name)] = firsts.get(strategy_among_others(name), 0) + 1
     if len(parts) <= FEW_PLACES:
         return sentence(f"{'; '.join(parts)} at which tables filled") if parts else ""
     ranked = sorted(firsts.items(), key=lambda item: -item[1])
@@ -58,12 +58,12 @@ def needed_in_words(where: str, block: Block, strategies: Collection[str]) -> st
     level = max(means[first].values())
     enough = min(size for size, mean in means[first].items() if mean == level)
     parts = [
-        f"{strategy_label(name)} {_needed(by_size, level):,.0f}"
+        f"{strategy_among_others(name)} {_needed(by_size, level):,.0f}"
         for name, by_size in means.items()
         if name != first and max(by_size.values()) >= level
     ]
     score = score_number(level, block.digits)
-    about = f"{where}: for the {score} that {strategy_label(first)} reaches with {enough:,} entries"
+    about = f"{where}: for the {score} that {strategy_among_others(first)} reaches with {enough:,} entries"
     return f"{about}, {listed(parts)} are enough." if parts else ""
 
 

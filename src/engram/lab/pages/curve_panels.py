@@ -35,15 +35,20 @@ class CurvePanels:
         return found
 
     def every(self) -> list[CurvePanel]:
-        """A panel for each size with something to see, and one for each reason why there is nothing."""
-        return [*(self._panel(size) for size in self._live), *self._dead()]
+        """A panel for each size with something to see, and one for each reason why there is nothing, by size."""
+        return self._ordered(self._live)
 
     def chosen(self) -> list[CurvePanel]:
         """As many panels as a row has room for, at sizes spread over all."""
         dead, live = self._dead(), self._live
         room = max(1, SHOWN - len(dead))
         places = sorted(set(np.linspace(0, len(live) - 1, min(room, len(live))).round().astype(int).tolist()))
-        return [*(self._panel(live[place]) for place in places), *dead]
+        return self._ordered([live[place] for place in places])
+
+    def _ordered(self, live: Sequence[int]) -> list[CurvePanel]:
+        """The panels of these sizes and of those at which there is nothing to see, the smallest first."""
+        panels = [*((size, self._panel(size)) for size in live), *self._dead()]
+        return [panel for _, panel in sorted(panels, key=lambda pair: pair[0])]
 
     def of_env(self, size: int) -> list[CurvePanel]:
         """The panel of one size, named after the environment."""
@@ -82,16 +87,19 @@ class CurvePanels:
         """The curves of agents that have no memory."""
         return [curve for curve in self.curves(size) if curve.label not in self.block.labels]
 
-    def _dead(self) -> list[CurvePanel]:
+    def _dead(self) -> list[tuple[int, CurvePanel]]:
+        """A panel for each reason why there is nothing to see, with the smallest of its sizes."""
         found = []
         if self._flat:
             value = self._own(self._flat[0])[0].returns[0, 0]
-            found.append(CurvePanel(_entries(self._flat), [], f"every return is {value:g},\nwhatever the strategy"))
+            note = f"every return is {value:g},\nwhatever the strategy"
+            found.append((self._flat[0], CurvePanel(_entries(self._flat), [], note)))
         if self._unfilled:
             one, *_ = self._own(self._unfilled[0])
             note = "no table filled:\nall strategies are the same"
             title = f"{_entries(self._unfilled)}, {self._n([one])}"
-            found.append(CurvePanel(title, [replace(one, label=ANY), *self._baselines(self._unfilled[0])], note))
+            curves = [replace(one, label=ANY), *self._baselines(self._unfilled[0])]
+            found.append((self._unfilled[0], CurvePanel(title, curves, note)))
         return found
 
     def _panel(self, size: int) -> CurvePanel:

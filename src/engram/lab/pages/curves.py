@@ -9,17 +9,17 @@ from typing import Self
 import numpy as np
 
 from engram.lab.pages.numbers import interval_text
-from engram.lab.pages.style import Look
+from engram.lab.pages.stripes import strokes
+from engram.lab.pages.style import PLAIN, Look
+from engram.lab.run_record import Series
 from engram.lab.statistics import Band, Interval, curve_interval
 from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
-from engram.pictures.colours import INK
 from engram.pictures.marks import mark
 from engram.runs.folder import RunFolder
-from engram.typing import Array
+from engram.typing import Array, Doubles
 
 BAND = "95 % t intervals of that mean"
 ANY = "any strategy"  # the label of a curve that all strategies share
-PLAIN = Look(INK)  # of curves that are no strategy's
 LABEL_GAP = 0.055  # between two labels, in heights of the plot
 COLUMNS = 4  # of a grid of curves
 LEGEND_COLUMNS = 6
@@ -32,6 +32,11 @@ class Curve:
     label: str
     steps: Array  # [T]
     returns: Array  # [seeds, T], mean over the episodes of each evaluation
+
+    @property
+    def mean(self) -> Doubles:
+        """The mean over seeds, [T]."""
+        return np.asarray(self.returns.mean(axis=0), np.float64)
 
     @classmethod
     def read(cls, label: str, folders: Sequence[Path]) -> Self:
@@ -123,11 +128,13 @@ def add_legend(figure: Figure, names: Collection[str], looks: Mapping[str, Look]
 
 
 def _draw(axes: Axes, curves: Sequence[Curve], looks: Mapping[str, Look], *, width: float = 1.8) -> None:
+    drawn = strokes({curve.label: Series(curve.steps, curve.mean) for curve in curves}, looks, PLAIN)
     for curve in curves:
-        look = looks.get(curve.label, PLAIN)
+        look, stroke = looks.get(curve.label, PLAIN), drawn[curve.label]
         band = curve_interval(curve.returns)
         (line,) = axes.plot(
-            curve.steps, curve.returns.mean(axis=0), color=look.colour, linestyle=look.linestyle, linewidth=width
+            *(curve.steps, curve.mean),
+            **{"color": look.colour, "linestyle": stroke.style, "zorder": stroke.height, "linewidth": width},
         )
         if curve.label in looks:
             mark(line, curve.label, _readings(curve, band))
@@ -165,7 +172,7 @@ def _label_ends(axes: Axes, curves: Sequence[Curve], looks: Mapping[str, Look]) 
             xytext=(6, 0),
             xycoords="axes fraction",
             textcoords="offset points",
-            color=looks[curve.label].colour,
+            color=looks.get(curve.label, PLAIN).colour,
             va="center",
             fontweight="bold",
         )

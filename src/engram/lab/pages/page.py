@@ -85,7 +85,9 @@ class Drawing:
 
     def html(self) -> str:
         """The drawing inside the page; where the screen is much narrower, it is scrolled and not shrunk."""
-        keys = "".join(f'<li data-key="{escape(key.name)}">{_line(key)}{escape(key.name)}</li>' for key in self.legend)
+        keys = "".join(
+            f'<li data-key="{escape(key.name)}">{_sample(key)}{escape(key.name)}</li>' for key in self.legend
+        )
         legend = f'<ul class="legend">{keys}</ul>\n' if keys else ""
         drawing = scrolled(inlined(self.svg, self.alt or self.caption), "figure")
         caption = f"<figcaption>{text_html(self.caption)}</figcaption>"
@@ -288,11 +290,16 @@ def _about(name: str) -> str:
     return f' data-series="{escape(name)}"' if name else ""
 
 
-def _line(key: Key) -> str:
-    """A short line as the figure draws the series."""
-    dashes = f' stroke-dasharray="{key.dashes}"' if key.dashes else ""
-    line = f'<line x1="0" y1="4" x2="26" y2="4" stroke="{key.colour}" stroke-width="2.5"{dashes}/>'
-    return f'<svg class="key" viewBox="0 0 26 8" aria-hidden="true">{line}</svg>'
+def _sample(key: Key) -> str:
+    """A short piece of the series as the figure draws it: a line, dots or an area."""
+    if key.kind == "dots":
+        drawn = "".join(f'<circle cx="{x}" cy="4" r="2" fill="{key.colour}"/>' for x in (5, 13, 21))
+    elif key.kind == "area":
+        drawn = f'<rect width="26" height="8" fill="{key.colour}" opacity="{key.opacity:g}"/>'
+    else:
+        dashes = f' stroke-dasharray="{key.dashes}"' if key.dashes else ""
+        drawn = f'<line x1="0" y1="4" x2="26" y2="4" stroke="{key.colour}" stroke-width="2.5"{dashes}/>'
+    return f'<svg class="key" viewBox="0 0 26 8" aria-hidden="true">{drawn}</svg>'
 
 
 def _words(command: str) -> str:

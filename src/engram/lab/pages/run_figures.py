@@ -1,21 +1,22 @@
 """Figures of single runs: returns over training, and one metric as a small panel."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
-from engram.lab.pages.style import COLOURS, DASHES, OTHER_COLOURS, Look
+from engram.lab.pages.stripes import Stroke, same_lines, strokes
+from engram.lab.pages.style import COLOURS, DASHES, OTHER_COLOURS, PLAIN, Look
 from engram.lab.run_record import RunRecord, Series
 from engram.pictures.canvas import STYLE, Axes, Figure, mpl
 from engram.pictures.colours import SOFT
+from engram.pictures.marks import mark
 
 ORDER = ("dkm", "lru", "kmeans", "sur", "rew", "fading", "adaptive")  # of the colours: the easiest to tell apart first
 MOST_POINTS = 200  # of a line
 MOST_DOTS = 2_000  # of training episodes
-STRIPE = 4.0  # line widths: how long the stripes of lines are that lie on each other
 LEGEND_COLUMNS = 3
 PANEL = (3.3, 1.75)  # inches
+EPISODES, BAND = "training episodes", "lowest to highest"  # in the legend of a run that is drawn alone
 
 
 def run_looks(names: Sequence[str]) -> dict[str, Look]:
@@ -37,8 +38,8 @@ def returns_figure(
             _draw_alone(axes, runs[0], looks[runs[0].name], label=runs[0].name if title else "evaluations, mean")
         else:
             found = {run.name: run.evaluations for run in runs}
-            for name, style in line_styles(found, looks).items():
-                _draw_line(axes, found[name], looks[name].colour, style, width=2)
+            for name, stroke in strokes(found, looks, PLAIN).items():
+                _draw_line(axes, found[name], looks[name].colour, stroke, width=2, name=name)
                 axes.plot([], [], color=looks[name].colour, linestyle=looks[name].linestyle, linewidth=2, label=name)
         axes.set_ylabel("Return per episode")
         axes.set_xlabel("Training (environment steps)")
@@ -77,14 +78,15 @@ def _draw_alone(axes: Axes, run: RunRecord, look: Look, *, label: str) -> None:
     """Training episodes as dots, evaluations as a line with a band."""
     if len(run.episodes.steps):
         dots = run.episodes.thinned(MOST_DOTS)
-        axes.plot(*dots, ".", color=SOFT, markersize=3, alpha=0.6, label="training episodes")
+        (drawn,) = axes.plot(*dots, ".", color=SOFT, markersize=3, alpha=0.6, label=EPISODES)
+        mark(drawn, EPISODES)
     if _has_band(run):
-        axes.fill_between(
-            run.evaluations.steps, run.lowest, run.highest, color=look.colour, alpha=0.15, linewidth=0,
-            label="lowest to highest",
-        )  # fmt: skip
+        area = axes.fill_between(
+            run.evaluations.steps, run.lowest, run.highest, color=look.colour, alpha=0.15, linewidth=0, label=BAND
+        )
+        mark(area, BAND)
     if len(run.evaluations.steps):
-        _draw_line(axes, run.evaluations, look.colour, look.linestyle, width=2, label=label)
+        _draw_line(axes, run.evaluations, look.colour, Stroke(look.linestyle, 2.0), width=2, label=label, name=label)
 
 
 def metric_panel(name: str, series: Mapping[str, Sequence[Series]], looks: Mapping[str, Look], last: float) -> Figure:
@@ -94,48 +96,25 @@ def metric_panel(name: str, series: Mapping[str, Sequence[Series]], looks: Mappi
         axes = figure.add_axes((0.15, 0.16, 0.8, 0.68))
         longest = max(len(lines) for lines in series.values())
         for number in range(longest):
-            found = {run: lines[number] for run, lines in series.items() if number < len(lines)}
-            for run, style in line_styles(found, looks).items():
+            found = {run: lines[number].thinned(MOST_POINTS) for run, lines in series.items() if number < len(lines)}
+            for run, stroke in strokes(found, looks, PLAIN).items():
                 width = 1.4 if longest == 1 else 0.9
-                _draw_line(axes, found[run].thinned(MOST_POINTS), looks[run].colour, style, width=width)
+                _draw_line(axes, found[run], looks[run].colour, stroke, width=width)
         axes.set_title(name, fontsize=10, fontweight="bold", loc="left", pad=5)
         _finish(axes)
         axes.set_xlim(0, last)
     return figure
 
 
-def same_lines(series: Mapping[str, Series]) -> list[list[str]]:
-    """The names of series in groups of those that lie on each other, as far as the shorter of them goes."""
-    groups: list[list[str]] = []
-    for name, one in series.items():
-        for group in groups:
-            if _lie_on_each_other(series[group[0]], one):
-                group.append(name)
-                break
-        else:
-            groups.append([name])
-    return groups
-
-
-def _lie_on_each_other(one: Series, other: Series) -> bool:
-    shared = min(len(one.steps), len(other.steps))
-    return shared > 1 and all(np.array_equal(a[:shared], b[:shared]) for a, b in zip(one, other, strict=True))
-
-
-def line_styles(series: Mapping[str, Series], looks: Mapping[str, Look]) -> dict[str, Any]:
-    """The line style of each run: its own, or stripes in turns, so that lines that lie on each other are all seen."""
-    styles: dict[str, Any] = {}
-    for names in same_lines(series):
-        whole = len(names) * STRIPE
-        for place, name in enumerate(names):
-            stripes = ((whole - place * STRIPE) % whole, (STRIPE, whole - STRIPE))
-            styles[name] = looks[name].linestyle if len(names) == 1 else stripes
-    return {name: styles[name] for name in series}
-
-
-def _draw_line(axes: Axes, series: Series, colour: str, style: Any, *, width: float, label: str = "") -> None:
-    mark = "o" if len(series.steps) == 1 else ""
-    axes.plot(*series, color=colour, linestyle=style, marker=mark, linewidth=width, label=label or None)
+def _draw_line(
+    axes: Axes, series: Series, colour: str, stroke: Stroke, *, width: float, label: str = "", name: str = ""
+) -> None:
+    """One line, of the series of that name in the legend; a series of one point is a dot."""
+    point = "o" if len(series.steps) == 1 else ""
+    (line,) = axes.plot(*series, color=colour, linestyle=stroke.style, marker=point, linewidth=width)
+    line.set(zorder=stroke.height, **({"label": label} if label else {}))
+    if name:
+        mark(line, name)
 
 
 def _finish(axes: Axes) -> None:

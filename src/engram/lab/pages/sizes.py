@@ -84,11 +84,15 @@ def _draw_means(axes: Axes, name: str, by_size: Mapping[int, Array], shift: floa
 
 
 def _span(panels: Sequence[Panel]) -> tuple[float, float]:
-    """From the lowest score to the highest, with a margin; intervals of few seeds may go far beyond."""
+    """From the lowest score to the highest, with a margin, but not below 0 where no score is.
+
+    Intervals of few seeds may go far beyond.
+    """
     scores = [each for panel in panels for by_size in panel.scores.values() for each in by_size.values()]
     every = np.concatenate([*scores, *([score] for panel in panels for score in panel.baselines.values())])
     margin = 0.05 * float(np.ptp(every)) or 0.5
-    return float(every.min()) - margin, float(every.max()) + margin
+    low = float(every.min()) - margin
+    return max(low, 0.0) if every.min() >= 0 else low, float(every.max()) + margin
 
 
 def memory_needed(rows: Sequence[Sequence[Panel]], looks: Mapping[str, Look], *, x_label: str) -> Figure:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engram.lab.labels import LABELS, strategy_label
+from engram.pictures.colours import INK
 
 COLOURS = {
     "lru": "#0072B2",
@@ -40,6 +41,9 @@ class Look:
     def linestyle(self) -> Literal["solid"] | tuple[float, tuple[float, ...]]:
         """The line style for matplotlib."""
         return (0, self.dashes) if self.dashes else "solid"
+
+
+PLAIN = Look(INK)  # of lines that are no strategy's
 
 
 def looks(strategies: Iterable[str]) -> dict[str, Look]:

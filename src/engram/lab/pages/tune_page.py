@@ -102,11 +102,12 @@ class TuneReport:
             write_figure(self._setting_figure(name), self.out, f"by-{name}", _caption(name, told[name]))
             for name in sorted(told, key=lambda name: -(told[name] or 0.0))
         ]
-        few = f" With fewer than {FEWEST} trials nothing is said of how much." if len(self.scored) < FEWEST else ""
-        words = (
-            "Every dot is a trial, the best one orange. A share is how much of the differences between scores the "
-            f"setting tells by itself, as far as trials can tell it from chance (adjusted R²).{few}"
+        shares = (
+            "A share is how much of the differences between scores the setting tells by itself, as far as trials can "
+            "tell it from chance (adjusted R²)."
         )
+        few = f"How much a setting tells is said from {FEWEST} trials on."
+        words = f"Every dot is a trial, the best one orange. {few if len(self.scored) < FEWEST else shares}"
         return [Panels(drawings), page.Text(words, note=True)]
 
     def _share(self, name: str) -> float | None:
