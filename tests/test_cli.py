@@ -110,7 +110,8 @@ def test_an_interrupted_run_is_gone_on_with(tmp_path: Path, capsys: pytest.Captu
     program = (
         "import os, sys; from engram.runs import folder; from engram.cli import main; "
         "save = folder.Checkpoints.save; "
-        "folder.Checkpoints.save = lambda *each: (save(*each), os._exit(9) if each[1] >= 300 else None); "
+        "folder.Checkpoints.save = lambda *each, **more: "
+        "(save(*each, **more), os._exit(9) if each[1] >= 300 else None); "
         f"main({[*TRAIN, '--no-progress', '--checkpoint-interval-steps', '100', '--out', part]!r})"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 9

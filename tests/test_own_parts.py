@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -115,8 +116,8 @@ def test_resumed_it_ends_as_if_nothing_had_happened(case: Case, monkeypatch: pyt
     assert main(train(case, "whole")) == 0
     usual = Checkpoints.save
 
-    def killed(self: Checkpoints, step: int, *rest: object) -> None:
-        usual(self, step, *rest)  # type: ignore[arg-type]
+    def killed(self: Checkpoints, step: int, *rest: Any, **more: Any) -> None:
+        usual(self, step, *rest, **more)
         if step >= 600:
             raise KilledError
 
