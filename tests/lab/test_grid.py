@@ -1,6 +1,6 @@
 """Studies as data: their runs, and how a part of them is chosen."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -95,11 +95,11 @@ def test_seeds_are_counted_spanned_or_listed(text: str, seeds: tuple[int, ...]) 
     assert parse_seeds(text) == seeds
 
 
-def test_how_many_seeds_are_counted_from_the_studys_first() -> None:
-    study = Study("late", "Late", (Grid("mfec", "CartPole-v1", 1_000, (12, 11)), Grid("d3qn", "CartPole-v1", 9, (13,))))
-    assert parse_seeds("3", first=study.first_seed) == (11, 12, 13)
-    assert parse_seeds("2-3", first=study.first_seed) == (2, 3)
-    assert Study("none", "None").first_seed == 0
+def test_how_many_seeds_are_counted_from_the_grids_first() -> None:
+    grid = Grid("mfec", "CartPole-v1", 1_000, (12, 11))
+    assert grid.with_seeds("3").seeds == (11, 12, 13)
+    assert grid.with_seeds("2-3").seeds == (2, 3)
+    assert replace(grid, seeds=()).with_seeds("2").seeds == (0, 1)
 
 
 @pytest.mark.parametrize("text", ["0", "", "-3", "7-5", "a", "1;2", "1.5"])

@@ -160,14 +160,14 @@ def choose(study: Study, options: Options) -> Study:
         settings={name: value for name, value in settings.items() if value is not None},
         strategies=options.strategies or None,
         sizes=options.sizes or None,
-        seeds=None if options.seeds is None else parse_seeds(options.seeds, first=study.first_seed),
         steps=options.steps,
         evaluation_interval_steps=options.evaluation_interval_steps,
         evaluation_episodes=options.evaluation_episodes,
         evaluation_max_steps=options.evaluation_max_steps,
     )
     grids = in_environments(chosen, options.env) if options.env else chosen.grids
-    whole = [replace(grid, env=options.whole_env(grid.env)) for grid in grids]
+    seeded = grids if options.seeds is None else [grid.with_seeds(options.seeds) for grid in grids]
+    whole = [replace(grid, env=options.whole_env(grid.env)) for grid in seeded]
     return replace(chosen, grids=tuple(with_limit(grid) for grid in whole))
 
 

@@ -57,6 +57,10 @@ class Grid:
         agent = find_agent(self.agent)
         return [self._run(agent, {**cell, "seed": seed}) for cell in self._cells() for seed in self.seeds]
 
+    def with_seeds(self, text: str) -> Self:
+        """The grid with other seeds, as `parse_seeds` reads them; how many are counted from its own first."""
+        return replace(self, seeds=parse_seeds(text, first=min(self.seeds, default=0)))
+
     def count(self) -> int:
         """How many runs the grid has."""
         return len(self._cells()) * len(self.seeds)
@@ -116,11 +120,6 @@ class Study:
     def agents(self) -> list[str]:
         """The names of its agents, in order."""
         return list(dict.fromkeys(grid.agent_name for grid in self.grids))
-
-    @property
-    def first_seed(self) -> int:
-        """The lowest of its seeds."""
-        return min((seed for grid in self.grids for seed in grid.seeds), default=0)
 
     def runs(self) -> list[Run]:
         """Every run of the study, once each."""

@@ -13,7 +13,8 @@ from engram.lab.grid import Grid, Study
 from engram.paper.atari100k.games import BENCHMARK, BESIDE, DEVELOPMENT, PROTOCOLS, Played
 
 STEPS = 100_000
-SEEDS = range(5)
+DEVELOPMENT_SEEDS = range(3)  # with which choices are made, on the games of development: `--seeds 0-2`
+SEEDS = range(10, 15)
 GAMES_PLAYED = 20  # in the one evaluation, at the end; --evaluation-episodes 100 plays as many as others do
 BASELINE = "baseline"  # the label of what is no variant
 QUICK_GAMES = ("breakout", "frostbite", "ms_pacman", "road_runner")
@@ -63,11 +64,11 @@ def mfec(game: str) -> tuple[Grid, ...]:
 
 
 def with_networks(game: str) -> tuple[Grid, ...]:
-    """NEC and D3QN in one game, played in both ways: one seed, as their runs are long."""
+    """NEC and D3QN in one game, played in both ways: one seed, as their runs are long and nothing is chosen by them."""
     nec = find_agent("nec").Config.preset_for("atari") | SCHEDULE
     d3qn = find_agent("d3qn").Config.preset_for("atari") | SCHEDULE | {"target_update_steps": 2_000}
     return tuple(
-        grid(agent, Played(game, protocol), SEEDS[:1], settings)
+        grid(agent, Played(game, protocol), DEVELOPMENT_SEEDS[:1], settings)
         for agent, settings in (("nec", nec), ("d3qn", d3qn))
         for protocol in PROTOCOLS
     )
