@@ -85,7 +85,7 @@ def test_reads_are_measured_as_the_memory_reads(
         ("dkm", {"new", "updated", "merged", "replaced"}),
     ],
 )
-@pytest.mark.parametrize("merging", ["single", "episode"])
+@pytest.mark.parametrize("merging", ["single", pytest.param("episode", marks=pytest.mark.slow)])
 def test_writes_are_told_by_how_they_ended(strategy: str, merging: Any, expected: set[str]) -> None:
     merging = "single" if strategy == "lru" else merging
     agent = MFEC(ROOM, strategy=strategy, merging=merging, capacity=40, neighbours=3, seed=0)

@@ -6,6 +6,7 @@ on PyTorch, so they are compared only where both are those that the digests were
 
 import json
 import shutil
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,14 @@ def need_same_machine(name: str) -> None:
         pytest.skip(str(skip_reason()))
 
 
-@pytest.mark.parametrize("case", list(cases()), ids=lambda case: case[0])
+def all_cases() -> Iterator[Any]:
+    """Every case by its name; a game with each strategy takes a while."""
+    for case in cases():
+        usual = "pong" not in case[0] or case[0].endswith((" lru", " dkm")) or case[0].startswith("d3qn")
+        yield pytest.param(case, id=case[0], marks=() if usual else pytest.mark.slow)
+
+
+@pytest.mark.parametrize("case", list(all_cases()))
 def test_every_agent_is_what_it_was(case: Any) -> None:
     name, *rest = case
     need_same_machine(name)

@@ -57,7 +57,8 @@ def run_checked(program: str, *arguments: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("strategies", [("dkm",), pytest.param(tuple(STRATEGIES.built_in), marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("strategies", [("dkm",), tuple(STRATEGIES.built_in)])
 def test_no_strategy_makes_a_kernel_reach_beyond_its_arrays(strategies: tuple[str, ...]) -> None:
     run_checked(PROGRAM, *strategies)
 

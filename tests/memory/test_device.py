@@ -61,7 +61,18 @@ def assert_same(ours: EpisodicMemory, theirs: EpisodicMemory) -> None:
     theirs.check_valid()
 
 
-@pytest.mark.parametrize("name", [*NAMES, Everything(), BestEpisodes(), Halves()], ids=str)
+OFTEN = ("lru", "fading", "adaptive")  # between them they ask for all that kernels can tell a strategy
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(pytest.param(name, marks=() if name in OFTEN else pytest.mark.slow) for name in NAMES),
+        Everything(),
+        *(pytest.param(own, marks=pytest.mark.slow) for own in (BestEpisodes(), Halves())),
+    ],
+    ids=str,
+)
 @examples(15)
 @given(stream=streams(), neighbours=st.integers(1, 12), kernel=st.sampled_from(["inverse", "mean"]))
 def test_a_stream_leaves_the_same(

@@ -270,6 +270,7 @@ class Shares(CompiledStrategy):
         numbers["distance"][slot] += write.distance + near.distances[0] + near.values[0]
 
 
+@pytest.mark.slow
 def test_a_strategy_of_ones_own_merges_an_episode_as_one_batch() -> None:
     """Two states go to the entry at 0, each told its own distance: 4 + 16, twice, and the value 1 before both."""
     memory = memory_of(Shares(), 3, 1, merging="episode")
