@@ -43,7 +43,7 @@ lint: setup
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadfile
 
 THOROUGH := --hypothesis-profile thorough  # more examples than `make test` has time for
 
@@ -59,7 +59,7 @@ test-kernels: setup
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m tests.faults --only "hostile files" "hostile calls of the memory"
 
 coverage: setup
-	$(BIN)/pytest -n 2 --cov --cov-report=term
+	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-report=term
 
 bench: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
