@@ -22,9 +22,11 @@ DOCUMENTS = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
 FILE_NAME = re.compile(r"^# ([\w-]+\.(?:py|toml))\n")
 NOT_HERE = {  # commands that are only looked at, and why
     r"^study acrobot --ray auto": "needs a cluster",
+    r"--device cuda": "needs a GPU",
     r"^bench": "takes minutes, and needs a machine of its own",
 }
 SHORTER = {  # what is added to commands that would take long
+    r"^study atari100k .*--games": "--steps 1000 --evaluation-interval-steps 1000 --evaluation-episodes 1",
     r"^study \w+\b(?!.*--quick)": "--quick --steps 1000",
     r"^study .*--quick": "--steps 1000",
     r"^tune ": "--steps 1000 --trials 3 --seeds 1",
