@@ -333,7 +333,7 @@ def test_bad_settings_are_refused_before_any_work(settings: dict[str, Any], mess
 
 @pytest.mark.slow
 def test_it_balances_the_pole() -> None:
-    """Above 195 within 50,000 steps, at the paper's settings, as the mean over five seeds: one of them is below."""
+    """Above 195 within 50,000 steps, at the paper's settings, as the mean over five seeds."""
     scores = []
     for seed in range(5):
         agent = D3QN("CartPole-v1", seed=seed).learn(40_000)
