@@ -9,7 +9,7 @@ that calls them, and optimised there. Without fast-math that does not change a b
 from collections.abc import Callable
 from typing import Any
 
-from numba.core import dispatcher, sigutils
+from numba.core import dispatcher, sigutils, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.environment import lookup_environment
@@ -49,10 +49,10 @@ class KernelDispatcher(CPUDispatcher):
     It is made of what numba pickles of a dispatcher, so that kernels of the user's own can be sent to other machines.
     """
 
-    def __init__(self, py_func: Any, types: dict[str, Any], options: dict[str, Any]) -> None:
-        super().__init__(py_func, types, options)
+    def __init__(self, py_func: Any, given: dict[str, Any], options: dict[str, Any]) -> None:
+        super().__init__(py_func, given, options)
         compiler: Any = dispatcher._FunctionCompiler  # type: ignore[attr-defined]
-        self._inside = compiler(py_func, self.targetdescr, options | NO_WRAPPERS, types, InnerCompiler)
+        self._inside = compiler(py_func, self.targetdescr, options | NO_WRAPPERS, given, InnerCompiler)
         self._inner: dict[Any, Any] = {}  # argument types → what numba knows of the function for them
 
     def compile(self, sig: Any) -> Any:
@@ -63,8 +63,9 @@ class KernelDispatcher(CPUDispatcher):
         return super().compile(sig)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """The function's type for a caller that is compiled now."""
-        signature, folded = self._inside.fold_argument_types(args, kws)
+        """The function's type for a caller that is compiled now; one whole number is of the same type as another."""
+        signature, literal = self._inside.fold_argument_types(args, kws)
+        folded = tuple(types.unliteral(each) for each in literal)
         found = self._inner.get(folded)
         if found is None:
             found = self._inner[folded] = self._inside.compile(folded, None)

@@ -259,8 +259,8 @@ def test_what_is_handed_in_is_copied() -> None:
 @pytest.mark.parametrize("actions", [1, 3])
 def test_bytes_per_entry(actions: int, dims: int, capacity: int) -> None:
     memory = EpisodicMemory(actions=actions, key_size=dims, capacity=capacity)
-    arrays: list[Any] = [*memory._tables._replace(sketch=None), *(memory._tables.sketch or ())]
-    assert memory.nbytes == sum(array.nbytes for array in arrays if array is not None)
+    arrays: list[Any] = [*memory._tables._replace(sketch=()), *memory._tables.sketch]
+    assert memory.nbytes == sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
     sketched = 88 if is_sketched(capacity, dims) else 0
     assert memory.nbytes <= actions * (capacity + 16) * (4 * dims + 56 + sketched) + 4 * 80 * (dims + 3)
 

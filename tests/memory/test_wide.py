@@ -85,7 +85,7 @@ def assert_exact(memory: EpisodicMemory, queries: Floats) -> None:
 def axes_of(memory: EpisodicMemory) -> Floats:
     """The axes of a sketch."""
     sketch = memory._tables.sketch
-    assert sketch is not None
+    assert sketch
     return sketch[2]
 
 
@@ -184,3 +184,20 @@ def test_processors_without_products_of_bytes_find_the_same(tmp_path: Path) -> N
         [sys.executable, "-c", ELSEWHERE], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_a_kernel_holds_one_of_the_two_searches_only(tmp_path: Path) -> None:
+    code = (
+        "import numpy as np; from engram import EpisodicMemory; from engram.memory import narrow, wide\n"
+        "EpisodicMemory(actions=1, key_size=128, capacity=100).read(np.zeros((1, 128), np.float32), touch=True)\n"
+        "print(len(wide.search_wide._inner), len(narrow.search_narrow._inner))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["1", "0"]

@@ -39,7 +39,7 @@ NARROW, WIDE = Kernels.new(), Kernels.new()
 
 def kernels_for(tables: Tables) -> Kernels:
     """The kernels for tables like these."""
-    return NARROW if tables.sketch is None else WIDE
+    return NARROW if not tables.sketch else WIDE
 
 
 def named_numbers(strategy: Strategy, tables: Tables, action: int) -> dict[str, Doubles]:

@@ -18,7 +18,7 @@ def search_room(dims: int) -> Floats:
 @compiled
 def prepare(sketch: Sketch, query: Floats, room: Floats) -> None:
     """Compute once what the searches of all tables need of a query; it goes to `room`, see `search_room`."""
-    if sketch is not None:
+    if len(sketch) != 0:
         prepare_wide(sketch, query, room)
 
 
@@ -36,10 +36,11 @@ def search_table(
 ) -> int:
     """Find one table's nearest entries, nearest first, ties to the lowest slot; return how many there are.
 
-    `distances` and `slots` have room for as many as are wanted. `sketch` is None where keys are narrow: the search
-    among wide ones is left out then. `room` is scratch space for which the query was prepared.
+    `distances` and `slots` have room for as many as are wanted. `sketch` is () where keys are narrow: its length
+    is known when this is compiled, so that a kernel holds one of the two searches only. `room` is scratch space for
+    which the query was prepared.
     """
-    if sketch is None:
+    if len(sketch) == 0:
         return search_narrow(keys, table, size, capacity, query, room, distances, slots)
     return search_wide(keys, sketch, table, size, capacity, query, room, distances, slots)
 
@@ -59,7 +60,7 @@ def search_for_all(
     found: Longs,  # [B]
 ) -> None:
     """`search_table` for several queries; they need not have been prepared."""
-    if sketch is None:
+    if len(sketch) == 0:
         search_narrow_for_all(keys, table, size, capacity, queries, rows, room, distances, slots, found)
     else:
         for b in rows:

@@ -26,7 +26,7 @@ from engram.typing import Array, Floats, Ints, Longs, Whole
 COARSE, FINE = 16, 64  # axes
 AXES = COARSE + FINE
 QUAD = 4  # axes that lie together
-Sketch = tuple[Array, Ints, Floats] | None  # codes, norms and axes, empty in small tables; None where keys are narrow
+Sketch = tuple[Array, Ints, Floats] | tuple[()]  # codes, norms and axes, empty in small tables; () for narrow keys
 SKETCH = ("codes", "norms", "axes")
 MIDDLE = 128  # is added to the codes of entries, so that they are not negative
 LARGEST = 127.0  # coordinates are clipped to this, which brings no two keys further apart
@@ -108,7 +108,7 @@ def encode(codes: Array, norms: Ints, axes: Floats, table: int, slot: Whole, cap
 @compiled
 def put_sketch(sketch: Sketch, table: int, slot: Whole, capacity: int, key: Floats) -> None:
     """Store the sketch of an entry's key, where keys are sketched."""
-    if sketch is not None:
+    if len(sketch) != 0:
         codes, norms, axes = sketch
         if len(codes) > 0:
             encode(codes, norms, axes, table, slot, capacity, key)

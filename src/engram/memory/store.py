@@ -87,7 +87,7 @@ class Store:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        arrays: list[Any] = [*self.tables, *(self.tables.sketch or ())]
+        arrays: list[Any] = [*self.tables, *self.tables.sketch]
         return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
 
     def as_keys(self, keys: Any) -> Any:
@@ -241,7 +241,7 @@ class Store:
         """Find the axes of the sketch when there are enough entries, and again when twice as much was written."""
         tables = self.tables
         written = int(tables.size.sum() + tables.writes.sum())
-        if tables.sketch is not None and len(tables.sketch[0]) and written >= max(FEWEST, 2 * self.sketched_at):
+        if tables.sketch and len(tables.sketch[0]) and written >= max(FEWEST, 2 * self.sketched_at):
             find_sketch(*tables.sketch, tables.keys, tables.size, self.capacity)
             self.sketched_at = written
 

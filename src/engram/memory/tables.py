@@ -32,7 +32,7 @@ class Tables(NamedTuple):
     """One array of each kind for all tables; 43 bytes per entry besides its key, 131 if keys are sketched."""
 
     keys: Floats  # [actions · capacity · dims], see keys.py
-    sketch: Sketch  # of wide keys, see sketch.py; None where keys are narrow, so that kernels hold nothing of it
+    sketch: Sketch  # of wide keys, see sketch.py; () where keys are narrow, so that kernels hold nothing of it
     values: Floats  # [actions, capacity]
     states: States  # [actions, capacity], the state with which the entry was stored
     buckets: Ints  # [actions, buckets], state → slot: see hash_index.py
@@ -87,7 +87,7 @@ def new_tables(actions: int, capacity: int, dims: int, **numbers: int) -> Tables
     layout = layout_of(actions, capacity, dims, **numbers)
     arrays: dict[str, Any] = {name: zeros(shape, kind) for name, (shape, kind) in layout.items()}
     parts = tuple(arrays.pop(name) for name in SKETCH)
-    return Tables(**arrays, sketch=parts if is_wide(dims, capacity) else None)
+    return Tables(**arrays, sketch=parts if is_wide(dims, capacity) else ())
 
 
 def zeros(shape: tuple[int, ...], kind: type[np.generic]) -> Array:

@@ -97,8 +97,15 @@ def list_nearest(minima: Ints, rows: Ints, wanted: int, out: Ints) -> int:
 
     If possible, the larger half of them is left out.
     """
-    limit = np.sort(minima)[min(max(wanted, COLUMNS // 2), COLUMNS - 1)]
-    count = 0
+    rank, limit, count = min(max(wanted, COLUMNS // 2), COLUMNS - 1), DONE, 0
+    for column in range(COLUMNS):
+        smaller, equal = 0, 0
+        for other in range(COLUMNS):
+            smaller += int(minima[other] < minima[column])
+            equal += int(minima[other] == minima[column])
+        if smaller <= rank < smaller + equal:
+            limit = minima[column]
+            break
     for column in range(COLUMNS):
         if minima[column] <= limit:
             out[count] = rows[column] + column
