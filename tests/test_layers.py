@@ -20,6 +20,7 @@ LAYERS = (
         "checks",
         "compiling",
         "borrowing",
+        "garbage",
         "inner_code",
         "randomness",
         "hashing",

@@ -16,6 +16,8 @@ from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher
 from numba.core.typing.templates import make_concrete_template
 
+from engram.garbage import uncollected
+
 ENVIRONMENTS = "_ZN08NumbaEnv"  # how the names of variables begin that point to a function's environment
 OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy"}
 IN_WORK: dict[str, Callable[[], None]] = {}  # kernels that another process compiles now → a function that waits for it
@@ -60,7 +62,8 @@ class KernelDispatcher(CPUDispatcher):
         wait = IN_WORK.pop(self.py_func.__name__, None)
         if wait is not None:
             wait()
-        return super().compile(sig)
+        with uncollected():  # there is little among the many objects that a compiler makes, and it is looked for often
+            return super().compile(sig)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """The function's type for a caller that is compiled now; one whole number is of the same type as another."""

@@ -4,9 +4,7 @@ On the CPU, and where a GPU refuses to record it, the same function is called. N
 `Exchange`, whose copies are a part of the work.
 """
 
-import gc
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import lru_cache
 from math import prod
 from typing import Any, Generic, TypeVar
@@ -15,6 +13,7 @@ from warnings import warn
 import numpy as np
 
 from engram.devices import torch
+from engram.garbage import uncollected
 from engram.typing import Array
 
 ALIGNED = 64  # bytes, at a multiple of which each array of an exchange begins
@@ -22,18 +21,6 @@ WARM_UP = 3  # calls before a recording: kernels are compiled and libraries make
 KEPT = 8  # recordings of different shapes
 T = TypeVar("T")
 Field = tuple[tuple[int, ...], Any]  # shape and dtype
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """While entered, no garbage is collected: to end another graph would spoil the one that is being recorded."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 class Exchange:

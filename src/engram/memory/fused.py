@@ -19,9 +19,9 @@ import triton
 import triton.language as tl
 
 from engram.devices import torch
+from engram.garbage import uncollected
 from engram.memory.arguments import KEY_LIMIT
 from engram.memory.device_search import Search
-from engram.recording import uncollected
 from engram.typing import Ints, Longs
 
 TILE_NUMBERS = 4096  # in a tile of keys: 32 for each of a program's 128 threads; twice that for very large tables

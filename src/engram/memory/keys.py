@@ -14,6 +14,7 @@ half as many in tables so large that sketches pay.
 
 import numpy as np
 
+from engram.borrowing import seen_as
 from engram.compiling import compiled
 from engram.typing import Array, Floats, Whole
 
@@ -40,9 +41,9 @@ def lanes(dims: int) -> int:
 @compiled
 def join(halves: Array, start: Whole, out: Floats) -> None:
     """Copy one wide key into `out`; the upper halves of its numbers begin at `start`."""
-    bits = out.view(np.uint32)
+    bits = seen_as(out, np.uint32)
     upper = halves[start : start + len(out)]
-    lower = halves[len(halves) // 2 + start : len(halves) // 2 + start + len(out)].view(np.int16)
+    lower = seen_as(halves[len(halves) // 2 + start : len(halves) // 2 + start + len(out)], np.int16)
     for dim in range(len(out)):
         bits[dim] = np.uint32((np.int64(upper[dim]) << HALF) + np.int64(lower[dim]))
 
@@ -50,7 +51,7 @@ def join(halves: Array, start: Whole, out: Floats) -> None:
 @compiled
 def cut(key: Floats, halves: Array, start: Whole) -> None:
     """Store the upper and lower halves of one wide key's numbers."""
-    bits = key.view(np.uint32)
+    bits = seen_as(key, np.uint32)
     upper = halves[start : start + len(key)]
     lower = halves[len(halves) // 2 + start : len(halves) // 2 + start + len(key)]
     for dim in range(len(key)):
@@ -71,7 +72,7 @@ def get_key(keys: Floats, table: int, slot: Whole, capacity: int, out: Floats) -
     """Copy one entry's key."""
     dims = len(out)
     if is_wide(dims, capacity):
-        join(keys.view(np.uint16), (table * capacity + slot) * dims, out)
+        join(seen_as(keys, np.uint16), (table * capacity + slot) * dims, out)
         return
     start, apart = place_in_blocks(table, slot, capacity, dims)
     for dim in range(dims):
@@ -90,7 +91,7 @@ def put_key(keys: Floats, table: int, slot: Whole, capacity: int, key: Floats) -
     """Store one entry's key."""
     dims = len(key)
     if is_wide(dims, capacity):
-        cut(key, keys.view(np.uint16), (table * capacity + slot) * dims)
+        cut(key, seen_as(keys, np.uint16), (table * capacity + slot) * dims)
         return
     start, apart = place_in_blocks(table, slot, capacity, dims)
     for dim in range(dims):

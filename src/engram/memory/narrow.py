@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from engram.borrowing import seen_as
 from engram.compiling import compiled
 from engram.memory.keys import LANES, lanes
 from engram.memory.nearest import insert
@@ -137,7 +138,7 @@ def search_block(
     wanted, dims, step = len(slots), len(query), lanes(len(query))
     bound = distances[wanted - 1] if found == wanted else np.float32(np.inf)
     near, some = room[:step], room[step : step + LANES]
-    places, minima = room[step + LANES : step + 2 * LANES].view(np.int32), room[step + 2 * LANES :]
+    places, minima = seen_as(room[step + LANES : step + 2 * LANES], np.int32), room[step + 2 * LANES :]
     width = min(step, capacity - first)
     start, used = (table * capacity + first) * dims, min(width, size - first)
     if first == 0 and wanted <= COLUMNS and used >= 4 * COLUMNS:

@@ -9,6 +9,7 @@ from math import sqrt
 
 import numpy as np
 
+from engram.borrowing import seen_as
 from engram.compiling import compiled
 from engram.memory.keys import join
 from engram.memory.nearest import insert
@@ -246,7 +247,7 @@ def prepare_wide(sketch: tuple[Array, Ints, Floats], query: Floats, room: Floats
     """Put the query's sketch into `room`, for the searches of all tables."""
     _, _, axes = sketch
     if has_axes(axes):
-        encode_query(axes, query, room[:QUADS].view(np.int32), room[QUADS:])
+        encode_query(axes, query, seen_as(room[:QUADS], np.int32), room[QUADS:])
 
 
 @compiled
@@ -264,9 +265,9 @@ def search_wide(
     """`search_table` for wide keys."""
     wanted, found = len(slots), 0
     codes, norms, axes = sketch
-    halves = keys.view(np.uint16)
+    halves = seen_as(keys, np.uint16)
     norm, sketched = length(query), has_axes(axes)
-    quads, about = room[:QUADS].view(np.int32), room[QUADS:]
+    quads, about = seen_as(room[:QUADS], np.int32), room[QUADS:]
     whole = padded(capacity)
     coarse, fine = table * whole * AXES, table * whole * AXES + whole * COARSE
     near = np.empty(padded(min(TILE, size)), np.int32)
