@@ -138,7 +138,7 @@ class DeviceStore(Store):
         near = Neighbours(
             slots,
             found,
-            self._keys.view(-1, self.key_size)[entries],
+            self.all_keys[entries],
             self.as_keys(self.tables.values[actions[:, None], slots]),
             distances,
         )
@@ -239,9 +239,10 @@ class DeviceStore(Store):
             self._values.there.copy_(torch.from_numpy(tables.values).view(-1))
             self._values.old = []
 
-    def keys_at(self, entries: Any) -> Any:
-        """The keys of entries, given as action × capacity + slot on the device, [N, key_size]."""
-        return self._keys.view(-1, self.key_size).index_select(0, entries)
+    @property
+    def all_keys(self) -> Any:
+        """The keys of all entries on the device, [actions · capacity, key_size]."""
+        return self._keys.view(-1, self.key_size)
 
 
 class Values:

@@ -1,5 +1,8 @@
 """A search of one shape as a part of larger work on a device, which can be recorded as one graph."""
 
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +15,16 @@ from engram.typing import Longs
 
 INFINITE = 0x7F800000 << 32  # codes from here on are those of no entry: d² is infinite
 SLOT = 0xFFFFFFFF  # the half of a code that is the slot
+
+
+@cache
+def fused_slopes(wanted: int, key_size: int) -> Callable[..., tuple[Any, Any]] | None:
+    """The kernel that goes from codes to slopes, if there is one for so many neighbours of this size."""
+    if find_spec("triton") is None:
+        return None
+    from engram.memory.fused_slopes import fits, slopes  # noqa: PLC0415 (needs Triton)
+
+    return slopes if fits(wanted, key_size) else None
 
 
 class Near(NamedTuple):
@@ -89,12 +102,28 @@ class ProbeEach(Probe):
         self._store.note_sizes()
         self._store.values()
 
+    @property
+    def has_slopes(self) -> bool:
+        """Whether `slopes` can be asked: where kernels of our own search, and a query's neighbours fit into one."""
+        return self.recordable and fused_slopes(self._wanted, self._store.key_size) is not None
+
+    def slopes(self, exchange: Exchange, queries: Any, targets: Sequence[Any], delta: float) -> tuple[Any, Any]:
+        """Search for queries h [B, key_size]; ∂L/∂h, NaN where one could not be searched, and the parts of L, [B].
+
+        `targets` are returns, factors and `empty`, each [B, 1]: L is half the sum of factor · (Q − return)², with Q
+        from weights 1/(d² + δ), and 0 where `empty` is 1.
+        """
+        fused: Any = fused_slopes(self._wanted, self._store.key_size)
+        codes, keys = self._search(queries, exchange.there["plan"], self._actions), self._store.all_keys
+        by_query, losses = fused(queries, codes, exchange.there["first"], keys, self._values, targets, delta)
+        return by_query, losses
+
     def find(self, exchange: Exchange, queries: Any) -> Near:
         """Search for queries [B, key_size] on the device; keys and values of what is near."""
         codes = self._search(queries, exchange.there["plan"], self._actions)
         near = codes[:, :-1]
         entries = (near & SLOT).add_(exchange.there["first"])
-        keys = self._store.keys_at(entries.view(-1)).view(*entries.shape, -1)
+        keys = self._store.all_keys.index_select(0, entries.view(-1)).view(*entries.shape, -1)
         values = self._values.index_select(0, entries.view(-1)).view(entries.shape)
         return Near(keys, values, near < INFINITE, codes[:, -1].all())
 

@@ -119,6 +119,7 @@ class KeyStep:
         rows = {"keys": ((*near, memory.key_size), np.float32), "values": (near, np.float32)}
         slopes = {f"by_{name}": field for name, field in rows.items()}
         self._entries = Exchange(device, rows | slopes) if network.settings.learn_memory else None
+        self._at_once = self._entries is None and self._probe.has_slopes
         changes = [*network.optimiser.state, self._found.healthy]
         self._recorded = Recorded(self._work, device, changes=changes, possible=self._probe.recordable)
 
@@ -151,25 +152,38 @@ class KeyStep:
         network, optimiser, given = self._network, self._network.optimiser, self._given.there
         self._given.send()
         h = network.module(self._source.get(self._given)[0])
-        near = self._probe.find(self._given, h.detach())
-        self._recorded.mark()
         with torch.no_grad():
-            estimated = Estimate(h, near, given["empty"], network.settings.delta)
-            error = estimated.q - given["returns"]
-            slope = error * given["factors"]
-            by_h = estimated.slope_of_h(slope)
-            sound = near.usable
-            if self._entries is not None:
-                slopes = estimated.slopes_of_entries(slope)
-                sound = sound & torch.stack([torch.isfinite(each.square().sum()) for each in slopes]).all()
-                for name, tensor in zip(self._entries.there, (near.keys, near.values, *slopes), strict=True):
-                    self._entries.there[name].copy_(tensor)
-                self._entries.fetch()
+            by_h, losses, sound = self._slopes_at_once(h) if self._at_once else self._slopes(h)
         gradients = torch.autograd.grad(h, optimiser.parameters, by_h)
         squared = optimiser.step(gradients, sound=sound, due=given["due"], healthy=self._found.healthy)
         if self._found.watched:
-            self._found.note((error * slope).sum() / 2, squared)
+            self._found.note(losses.sum(), squared)
         self._found.fetch()
+
+    def _slopes_at_once(self, h: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, None]:
+        """As `_slopes`, in one kernel; ∂L/∂h is NaN where a key cannot be searched, so that the step is not taken."""
+        given, delta = self._given.there, self._network.settings.delta
+        targets = [given[name] for name in ("returns", "factors", "empty")]
+        found = self._probe.slopes(self._given, h.detach(), targets, delta)
+        self._recorded.mark()
+        return *found, None
+
+    def _slopes(self, h: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """∂L/∂h, the parts of L, and whether they can be used; the entries near h get theirs too, if they learn."""
+        given = self._given.there
+        near = self._probe.find(self._given, h.detach())
+        self._recorded.mark()
+        estimated = Estimate(h, near, given["empty"], self._network.settings.delta)
+        error = estimated.q - given["returns"]
+        slope = error * given["factors"]
+        sound = near.usable
+        if self._entries is not None:
+            slopes = estimated.slopes_of_entries(slope)
+            sound = sound & torch.stack([torch.isfinite(each.square().sum()) for each in slopes]).all()
+            for name, tensor in zip(self._entries.there, (near.keys, near.values, *slopes), strict=True):
+                self._entries.there[name].copy_(tensor)
+            self._entries.fetch()
+        return estimated.slope_of_h(slope), error * slope / 2, sound
 
     def _learn_entries(self, near: dict[str, Array]) -> None:
         """The same step for the neighbours; an entry may be one of several states: its gradients add up."""
@@ -189,7 +203,7 @@ class KeyStep:
 class HostProbe:
     """As `engram.memory.probe.ProbeEach`, for a memory in main memory."""
 
-    recordable = False
+    recordable = has_slopes = False
     fields: ClassVar[dict[str, Field]] = {}
 
     def __init__(self, memory: EpisodicMemory) -> None:
