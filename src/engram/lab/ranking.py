@@ -7,7 +7,15 @@ from itertools import permutations
 
 import numpy as np
 
-from engram.lab.statistics import Interval, difference, improvement_interval, interquartile_interval, pooled_difference
+from engram.lab.statistics import (
+    Interval,
+    difference,
+    improvement_interval,
+    interquartile_interval,
+    mean_term,
+    pooled_difference,
+    total,
+)
 from engram.typing import Array
 
 
@@ -38,6 +46,16 @@ class Comparison:
     def middle(self, name: str) -> Interval:
         """The interquartile mean of all scores of a strategy."""
         return interquartile_interval(self.scores[name].values())
+
+    def average(self, name: str) -> Interval:
+        """The mean over sizes of a strategy's mean scores, with its interval."""
+        by_size = self.scores[name].values()
+        return total(mean_term(scores).times(1 / len(by_size)) for scores in by_size)
+
+    @property
+    def middles_differ(self) -> bool:
+        """Whether the interquartile means say anything; where most runs learn nothing, all of them are 0."""
+        return bool(np.ptp([self.middle(name).estimate for name in self.scores]) > 0)
 
     def runs(self, name: str) -> int:
         """How many runs of a strategy there are, at all sizes together."""

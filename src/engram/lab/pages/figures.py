@@ -23,6 +23,7 @@ from engram.lab.pages.wording import (
     steps_in_words,
     worth_in_words,
 )
+from engram.lab.ranking import Comparison
 from engram.lab.statistics import FEWEST
 from engram.pictures.canvas import Figure
 
@@ -44,30 +45,32 @@ class Figures:
 
     def finding(self, headline: str) -> list[page.Block]:
         """The forest plot of all environments and agents; of many strategies, those of most interest."""
-        panels = [panel for block in self.blocks if (panel := self._forest(block)) is not None]
-        if not panels:
+        compared = [(block, block.comparison) for block in self.blocks if block.comparison is not None]
+        if not compared:
             return []
-        seeds = {n for block in self.blocks if block.comparison for n in block.comparison.seeds}
+        seeds = {n for _, comparison in compared for n in comparison.seeds}
         known = max(seeds) >= FEWEST
+        by_middles = any(comparison.middles_differ for _, comparison in compared)
+        what, whose = ("interquartile mean", "Yuen") if by_middles else ("mean", "Welch")
+        panels = [self._forest(block, comparison, by_middles=by_middles) for block, comparison in compared]
         caption = _joined(
-            "Left: interquartile mean of the scores at all sizes at which tables filled"
-            + (", with its 95 % interval (Yuen)." if known else "."),
+            f"Left: {what} of the scores at all sizes at which tables filled"
+            + (f", with its 95 % interval ({whose})" if known else "")
+            + ("." if by_middles else "; the interquartile mean is the same for all, as most runs score the same."),
             "Right: how probably a run of the strategy with the highest mean scores above one of this row at the same "
             "size" + ("; where the interval crosses the line at one half, chance may explain it." if known else "."),
             worth_in_words(seeds),
         )
-        return [replace(self._drawing(forest.forest(panels, self.looks), "finding", caption), alt=headline)]
+        drawn = forest.forest(panels, self.looks, f"{what.capitalize()} of the scores")
+        return [replace(self._drawing(drawn, "finding", caption), alt=headline)]
 
-    def _forest(self, block: Block) -> forest.Panel | None:
-        comparison = block.comparison
-        if comparison is None:
-            return None
+    def _forest(self, block: Block, comparison: Comparison, *, by_middles: bool) -> forest.Panel:
         first, *others = comparison.order
         shown = [first, *(name for name in others if name in featured(block.strategies))]
         rows = [
             forest.Row(
                 strategy_label(name),
-                comparison.middle(name),
+                comparison.middle(name) if by_middles else comparison.average(name),
                 None if name == first else comparison.improvement(first, name),
                 comparison.runs(name),
             )

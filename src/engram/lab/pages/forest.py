@@ -21,7 +21,7 @@ class Row:
     """One strategy."""
 
     label: str
-    middle: Interval  # interquartile mean of its scores
+    score: Interval  # interquartile mean or mean of its scores
     below_first: Interval | None  # how probably the highest scores above it; None for the highest itself
     runs: int
 
@@ -35,8 +35,8 @@ class Panel:
     rows: Sequence[Row]  # the highest first
 
 
-def forest(panels: Sequence[Panel], looks: Mapping[str, Look]) -> Figure:
-    """A panel for each agent and environment: scores on the left, comparisons with the highest on the right."""
+def forest(panels: Sequence[Panel], looks: Mapping[str, Look], scores: str) -> Figure:
+    """A panel for each agent and environment: `scores` on the left, comparisons with the highest on the right."""
     columns = 1 if len(panels) <= ONE_COLUMN else 2
     lines = [panels[i : i + columns] for i in range(0, len(panels), columns)]
     heights = [ABOVE_ROWS + ROW * max(len(panel.rows) for panel in line) for line in lines]
@@ -61,13 +61,13 @@ def forest(panels: Sequence[Panel], looks: Mapping[str, Look]) -> Figure:
                 left.set_visible(False)
                 right.set_visible(False)
         for i in range(max(0, len(panels) - columns), len(panels)):  # the lowest of each column
-            grid[i // columns, 2 * (i % columns)].set_xlabel("Interquartile mean of the scores")
+            grid[i // columns, 2 * (i % columns)].set_xlabel(scores)
             grid[i // columns, 2 * (i % columns) + 1].set_xlabel("Probability")
     return figure
 
 
 def _limits(panels: Sequence[Panel]) -> tuple[float, float]:
-    ends = [value for panel in panels for row in panel.rows for value in row.middle if isfinite(value)]
+    ends = [value for panel in panels for row in panel.rows for value in row.score if isfinite(value)]
     low, high = min(ends), max(ends)
     margin = 0.06 * (high - low) or 0.5
     return low - margin, high + margin
@@ -77,7 +77,7 @@ def _draw(left: Axes, right: Axes, panel: Panel, looks: Mapping[str, Look]) -> N
     first = panel.rows[0].label
     for place, row in enumerate(panel.rows):
         colour = looks[row.label].colour
-        _dot(left, row.middle, place, colour, row)
+        _dot(left, row.score, place, colour, row)
         if row.below_first is None:
             right.text(0, place, "the highest", va="center", fontsize=8)
         else:
