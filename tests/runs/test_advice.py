@@ -49,6 +49,12 @@ def test_evaluations_that_never_change() -> None:
     assert "had a return of 9, while training episodes had up to 30" in told
 
 
+def test_a_policy_below_that_of_training() -> None:
+    told = words_of(log([(20.0, 20), (19.0, 19), (40.0, 40)] * 3, [[(9.0, 9), (10.0, 10)], [(8.0, 8), (10.0, 10)]] * 4))
+    assert told is not None
+    assert "return above 10, while half of the training episodes had 20 or more" in told
+
+
 @pytest.mark.parametrize(
     "entries",
     [

@@ -89,7 +89,8 @@ def evaluate(words: Sequence[str], console: Console) -> None:
     if options.show:
         for number, (total, length) in enumerate(zip(returns, lengths, strict=True)):
             console.print(f"episode {number}: return {total:g} in {length} steps")
-    spread = f" over {options.episodes} episodes (lowest {min(returns):g}, highest {max(returns):g})"
+    count_in_words = f"{options.episodes} episode{'s' * (options.episodes > 1)}"
+    spread = f" over {count_in_words} (lowest {min(returns):g}, highest {max(returns):g})"
     console.print(
         Text.assemble("return ", (f"{shown_score(np.mean(returns))} ± {shown_score(np.std(returns))}", "bold"), spread)
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from engram.agents import Agent
@@ -68,6 +69,11 @@ def diagnosis(entries: Sequence[dict[str, Any]]) -> Diagnosis | None:
         return Diagnosis(
             f"every evaluation, from first to last, had a return of {value:g}, while training episodes had up to "
             f"{max(trained.returns):g}: the greedy policy has not learned from them"
+        )
+    if value < median(trained.returns):
+        return Diagnosis(
+            f"no episode of the last evaluations had a return above {value:g}, while half of the training episodes had "
+            f"{median(trained.returns):g} or more: the greedy policy has not learned from them"
         )
     return None
 
