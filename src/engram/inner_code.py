@@ -9,7 +9,7 @@ that calls them, and optimised there. Without fast-math that does not change a b
 from collections.abc import Callable
 from typing import Any
 
-from numba.core import dispatcher, sigutils, types
+from numba.core import dispatcher, errors, sigutils, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.environment import lookup_environment
@@ -22,6 +22,11 @@ ENVIRONMENTS = "_ZN08NumbaEnv"  # how the names of variables begin that point to
 OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy"}
 IN_WORK: dict[str, Callable[[], None]] = {}  # kernels that another process compiles now → a function that waits for it
 NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+def _any_number(kind: Any) -> Any:
+    """The type of whole numbers in the place of that of one, which would be compiled by itself; others as they are."""
+    return types.unliteral(kind) if isinstance(kind, types.IntegerLiteral) else kind
 
 
 class InnerLibrary(JITCodeLibrary):
@@ -67,15 +72,26 @@ class KernelDispatcher(CPUDispatcher):
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """The function's type for a caller that is compiled now; one whole number is of the same type as another."""
-        signature, literal = self._inside.fold_argument_types(args, kws)
-        folded = tuple(types.unliteral(each) for each in literal)
-        found = self._inner.get(folded)
-        if found is None:
-            found = self._inner[folded] = self._inside.compile(folded, None)
-            self.targetctx.insert_user_function(found.library, found.fndesc, [found.library])
+        signature, exact = self._inside.fold_argument_types(args, kws)
+        literal = tuple(exact)
+        folded = tuple(_any_number(each) for each in literal)
+        if folded not in self._inner and literal not in self._inner:
+            try:
+                self._translate(folded)
+            except errors.NumbaError:
+                if literal == folded:
+                    raise
+                self._translate(literal)  # it may need to know which number it is, as the place in a tuple
+        folded = folded if folded in self._inner else literal
+        found = self._inner[folded]
         name = self.py_func.__name__
         template = make_concrete_template(f"CallTemplate({name})", key=name, signatures=[found.signature])
         return template, signature, folded, {}
+
+    def _translate(self, arguments: tuple[Any, ...]) -> None:
+        """Make inner code for arguments of these types."""
+        found = self._inner[arguments] = self._inside.compile(arguments, None)
+        self.targetctx.insert_user_function(found.library, found.fndesc, [found.library])
 
     def get_overload(self, sig: Any) -> Any:
         """The key under which numba knows the code for a caller that is compiled now."""

@@ -89,7 +89,7 @@ def test_a_strategy_of_the_users_own(
         (["study", "cartpole", "--seeds", "none"], "seeds must be how many"),
         (["study", "cartpole", "--jobs", "0"], "jobs must be at least 1"),
         (["study", "cartpole", "--agents", "dqn"], "agents must be one of"),
-        (["report", "nowhere"], "nowhere holds no study"),
+        (["report", "nowhere"], "there is no folder nowhere"),
     ],
 )
 def test_what_is_wrong_is_told(

@@ -105,7 +105,7 @@ def test_channels_come_first_only_where_they_were_last() -> None:
 @pytest.mark.parametrize(
     ("shown", "given", "said"),
     [
-        ("dict", {"far": [0.0, 1.0]}, "observations must be a dict with 'far', 'kind', 'bits', got"),
+        ("dict", {"far": [0.0, 1.0]}, "observations must be a dict with 'far', 'kind', 'bits', as the agent"),
         ("dict", {"far": [0.0], "kind": 0, "bits": [0, 0]}, r"observations\['far'\] must have shape \(2,\)"),
         ("dict", {"far": [[0.0, 1.0]] * 2, "kind": 0, "bits": [0, 0]}, "parts for one observation, or all for equally"),
         ("tuple", (1,), r"observations must be a tuple of 2, or a list of such tuples, got"),

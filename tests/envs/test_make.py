@@ -111,8 +111,8 @@ def test_options_are_read_as_json_or_text() -> None:
 @pytest.mark.parametrize(
     ("env", "message"),
     [
-        ("CartPol-v1", r"unknown environment id 'CartPol-v1'; did you mean 'CartPole-v1'\? Otherwise register it"),
-        ("zzz", r"unknown environment id 'zzz'; register it \(gymnasium\.register\), or pass"),
+        ("CartPol-v1", r"unknown environment id 'CartPol-v1'; did you mean 'CartPole-v1'\? Otherwise name the module"),
+        ("zzz", r"unknown environment id 'zzz'; name the module that registers or makes it \(module:id\), or pass"),
         ("CartPole-v1?wheels=3", r"cannot make environment 'CartPole-v1\?wheels=3': .*wheels"),
         ("CartPole-v1?wheels", r"expected option=value after the question mark, got 'wheels'"),
         (3, "must be an environment id, a Gymnasium environment or a function that makes one, got 3"),

@@ -18,7 +18,7 @@ RUNS = {name: study for name, study in STUDIES.items() if study.grids}
 
 def test_every_folder_of_the_paper_is_a_study() -> None:
     names = {"cartpole", "acrobot", "openroom", "fourroom", "atari", "atari100k", "forgetting", "remembering", "open"}
-    names |= {"stream"}
+    names |= {"ideas", "stream"}
     assert set(STUDIES) == names
 
 

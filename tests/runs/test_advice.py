@@ -53,6 +53,16 @@ def test_a_policy_below_that_of_training() -> None:
     told = words_of(log([(20.0, 20), (19.0, 19), (40.0, 40)] * 3, [[(9.0, 9), (10.0, 10)], [(8.0, 8), (10.0, 10)]] * 4))
     assert told is not None
     assert "return above 10, while half of the training episodes had 20 or more" in told
+    assert told.endswith("has not learned from them")
+    lost = words_of(log([(20.0, 20)] * 9, [[(500.0, 500)] * 2] * 9 + [[(9.0, 9), (10.0, 10)]] * 10))
+    assert lost is not None
+    assert lost.endswith("has lost what it had learned")
+
+
+def test_evaluations_that_are_cut_off_are_not_compared() -> None:
+    entries = log([(500.0, 500)] * 9, [[(100.0, 100)] * 2] * 9)
+    assert diagnosis(entries, cut_off=100) is None
+    assert diagnosis(entries) is not None
 
 
 @pytest.mark.parametrize(
@@ -62,6 +72,7 @@ def test_a_policy_below_that_of_training() -> None:
         log([(20.0, 20), (600.0, 600)] * 5, [[(400.0, 400), (390.0, 390)]] * 5),  # it varies
         log([(1.0, 20)] * 3, [[(0.0, 100)]] * 5),  # too few episodes
         log([(1.0, 20)] * 9, [[(0.0, 100)]]),  # too few evaluations
+        log([(20.0, 20)] * 9, [[(9.0, 9)], [(8.0, 8)]]),  # too few of their episodes
         log([], []),
     ],
 )

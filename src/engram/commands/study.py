@@ -103,7 +103,7 @@ def carry_out(study: Study, options: Options, out: Path, started: float, console
         with watch:
             run_all(runs, out, executor=where, callback=watch, start_over=options.start_over)
     finally:
-        place = f"{options.jobs} processes" if options.ray is None else "a Ray cluster"
+        place = f"{options.jobs} process{'es' * (options.jobs > 1)}" if options.ray is None else "a Ray cluster"
         folder.log_call(command_line(), started, watch.counts, place)
 
 

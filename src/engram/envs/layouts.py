@@ -98,7 +98,8 @@ class Named(Layout):
             return np.concatenate([self.rows(each, who)[0] for each in given]), False
         if not isinstance(given, Mapping) or not given.keys() >= self._parts.keys():
             raise InvalidInputError(
-                f"{who} must be a dict with {', '.join(map(repr, self._parts))}, got {given!r:.100}"
+                f"{who} must be a dict with {', '.join(map(repr, self._parts))}, as the agent's environment gives, "
+                f"got {type(given).__name__}: {given!r:.60}…"
             )
         return _joined([each.rows(given[key], f"{who}[{key!r}]") for key, each in self._parts.items()], who)
 

@@ -186,6 +186,12 @@ def make_by_id(name: str, *, render_mode: str | None = None) -> Env:
     return env
 
 
+def _nearest_id(module: str, own: str) -> str:
+    """A question that names the id most like what was given, with its module if one was named."""
+    close = checks.nearest(own, [*gymnasium.registry, *(vars(import_own(module)) if module else ())])
+    return close.replace("did you mean '", f"did you mean '{module}:") if module else close
+
+
 def _make(first: Named, name: str, render_mode: str | None) -> Env:
     """The environment itself, without the wrappers that are named."""
     plain, options = first.name, dict(first.options)
@@ -210,10 +216,10 @@ def _make(first: Named, name: str, render_mode: str | None) -> Env:
     except gymnasium.error.UnregisteredEnv as error:
         if may_be_game(plain):
             raise MissingExtraError(f"unknown environment id {name!r}; if it is an Atari game: {NEEDS_ALE}") from error
-        close = checks.nearest(own, [*gymnasium.registry, *(vars(import_own(module)) if module else ())])
+        close = _nearest_id(module, own)
         raise InvalidInputError(
-            f"unknown environment id {name!r}; {close}{'Otherwise ' if close else ''}register it "
-            "(gymnasium.register), or pass the environment or a function that makes it from Python"
+            f"unknown environment id {name!r}; {close}{'Otherwise ' if close else ''}name the module that registers or "
+            "makes it (module:id), or pass the environment or a function that makes it from Python"
         ) from error
     except gymnasium.error.DependencyNotInstalled as error:
         raise MissingExtraError(f"the environment {name!r} needs what is not installed: {error}") from error

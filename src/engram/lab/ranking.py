@@ -54,8 +54,9 @@ class Comparison:
 
     @property
     def middles_differ(self) -> bool:
-        """Whether the interquartile means say anything; where most runs learn nothing, all of them are 0."""
-        return bool(np.ptp([self.middle(name).estimate for name in self.scores]) > 0)
+        """Whether the interquartile means say anything; where most runs learn nothing, they are all the same."""
+        middles = [self.middle(name).estimate for name in self.scores]
+        return not np.allclose(middles, middles[0], rtol=1e-9, atol=0)
 
     def runs(self, name: str) -> int:
         """How many runs of a strategy there are, at all sizes together."""

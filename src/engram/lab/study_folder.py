@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engram.errors import RunFolderError
-from engram.files.disk import MOST_JSON_BYTES, is_file, read_file, read_json, write_atomically
+from engram.files.disk import MOST_JSON_BYTES, is_file, is_folder, read_file, read_json, write_atomically
 from engram.files.file_names import check_file_name
 from engram.files.lock import FolderLock
 from engram.lab.earlier_runs import MARK, Earlier, mark_earlier
@@ -43,8 +43,10 @@ class StudyFolder:
 
     def read(self) -> dict[str, Any]:
         """The study's name, its title, and its runs by id, as `study.json` has them."""
+        if not is_folder(self.path):
+            raise RunFolderError(f"there is no folder {self.path}; see what there is: engram runs {self.path.parent}")
         if not is_file(self._study):
-            raise RunFolderError(f"{self.path} holds no study; run one: engram study cartpole --out {self.path}")
+            raise RunFolderError(f"{self.path} holds no study; run one: engram study NAME --out {self.path}")
         read = self._read()
         with self._malformed():
             study = {"study": read["study"], "title": read["title"], "runs": dict(read["runs"])}

@@ -62,6 +62,7 @@ def slopes(queries: Any, codes: Any, first: Any, keys: Any, values: Any, targets
 
     `targets` are returns, factors and `empty`, each [B, 1]: L is half the sum of factor · (Q − return)².
     """
+    queries = queries.contiguous()  # as a network of one's own need not give them
     (count, key_size), wanted = queries.shape, codes.shape[1] - 1
     by_query, losses = torch.empty_like(queries), queries.new_empty(count)
     block, width = block_of(wanted), block_of(key_size)

@@ -23,7 +23,7 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError('videos need Pillow and imageio-ffmpeg: pip install "engram-rl[video]"') from error
 
-HEIGHT = 400  # pixels, about, to which small pictures are enlarged
+HEIGHT, WIDEST = 400, 800  # pixels to which small pictures are enlarged: about so high, and at most so wide
 LONGEST_STEPS = 3_000  # of a film
 PALETTE_FRAMES = 8  # of which the colours of a .gif are chosen
 
@@ -124,5 +124,6 @@ def _write_mp4(path: Path, pictures: Iterator[Array], fps: int, mark: str) -> in
 
 def enlarge(picture: Array) -> Array:
     """A small picture enlarged by a whole number, with sharp edges."""
-    times = max(1, round(HEIGHT / len(picture)))
+    height, width = picture.shape[:2]
+    times = max(1, min(round(HEIGHT / height), WIDEST // width))
     return picture.repeat(times, axis=0).repeat(times, axis=1)

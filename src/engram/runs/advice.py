@@ -10,6 +10,7 @@ from engram.runs.finished import LAST_EVALUATIONS
 from engram.runs.run import Run
 
 FEWEST_EPISODES = 5  # of training, to say anything about them
+FEWEST_EVALUATED = 10  # episodes of the last evaluations, to say that all are below what training has
 STILL_EXPLORING = 0.2  # probability of a random action from which the end of exploration is far
 
 
@@ -36,14 +37,14 @@ class Diagnosis:
 
 def advice(run: Run, agent: Agent, entries: Sequence[dict[str, Any]]) -> Iterator[str]:
     """A sentence about what went wrong, if the run's log shows it, and one about what to try."""
-    found = diagnosis(entries)
+    found = diagnosis(entries, cut_off=run.evaluation_max_steps)
     if found is not None:
         yield found.words
         yield f"try: {'; or '.join(remedies(run, agent, found))}"
 
 
-def diagnosis(entries: Sequence[dict[str, Any]]) -> Diagnosis | None:
-    """What the log of a run shows to be wrong, if it does."""
+def diagnosis(entries: Sequence[dict[str, Any]], *, cut_off: int | None = None) -> Diagnosis | None:
+    """What the log of a run shows to be wrong, if it does; episodes of evaluations may be cut off after some steps."""
     evaluations = [entry for entry in entries if entry["event"] == "evaluation"]
     episodes = [entry for entry in entries if entry["event"] == "episode"]
     if len(evaluations) < 2 or len(episodes) < FEWEST_EPISODES:
@@ -65,15 +66,19 @@ def diagnosis(entries: Sequence[dict[str, Any]]) -> Diagnosis | None:
             f"{value:g}, while {len(better):,} of {len(episodes):,} training episodes ended earlier with more (up to "
             f"{max(better):g}): the greedy policy walks in circles"
         )
+    if cut_off is not None and limit >= cut_off < max(trained.lengths):  # returns of evaluations cannot be as high
+        return None
     if every.is_flat and max(trained.returns) > value:
         return Diagnosis(
             f"every evaluation, from first to last, had a return of {value:g}, while training episodes had up to "
             f"{max(trained.returns):g}: the greedy policy has not learned from them"
         )
-    if value < median(trained.returns):
+    usual = median(trained.returns)
+    if len(last.returns) >= FEWEST_EVALUATED and value < usual and f"{value:g}" != f"{usual:g}":
+        end = "lost what it had learned" if max(every.returns) >= usual else "not learned from them"
         return Diagnosis(
             f"no episode of the last evaluations had a return above {value:g}, while half of the training episodes had "
-            f"{median(trained.returns):g} or more: the greedy policy has not learned from them"
+            f"{usual:g} or more: the greedy policy has {end}"
         )
     return None
 

@@ -126,4 +126,4 @@ def test_a_study_among_runs_and_nothing_at_all_are_answered(
     assert main(["report", str(folders[0].parent)]) == 2
     assert "is not a run, but holds some" in " ".join(capsys.readouterr().err.split())
     assert main(["report", str(folders[0].parent / "nowhere")]) == 2
-    assert "nowhere holds no study" in " ".join(capsys.readouterr().err.split())
+    assert "there is no folder" in " ".join(capsys.readouterr().err.split())

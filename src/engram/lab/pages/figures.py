@@ -51,17 +51,18 @@ class Figures:
         seeds = {n for _, comparison in compared for n in comparison.seeds}
         known = max(seeds) >= FEWEST
         by_middles = any(comparison.middles_differ for _, comparison in compared)
-        what, whose = ("interquartile mean", "Yuen") if by_middles else ("mean", "Welch")
+        what, whose = ("interquartile mean", "Yuen") if by_middles else ("mean over sizes of the mean", "Welch")
         panels = [self._forest(block, comparison, by_middles=by_middles) for block, comparison in compared]
         caption = _joined(
             f"Left: {what} of the scores at all sizes at which tables filled"
             + (f", with its 95 % interval ({whose})" if known else "")
-            + ("." if by_middles else "; the interquartile mean is the same for all, as most runs score the same."),
+            + ("." if by_middles else "; the interquartile means of an agent are all the same."),
             "Right: how probably a run of the strategy with the highest mean scores above one of this row at the same "
             "size" + ("; where the interval crosses the line at one half, chance may explain it." if known else "."),
             worth_in_words(seeds),
         )
-        drawn = forest.forest(panels, self.looks, f"{what.capitalize()} of the scores")
+        scores = f"{'Interquartile mean' if by_middles else 'Mean'} of the scores"
+        drawn = forest.forest(panels, self.looks, scores)
         return [replace(self._drawing(drawn, "finding", caption), alt=headline)]
 
     def _forest(self, block: Block, comparison: Comparison, *, by_middles: bool) -> forest.Panel:
@@ -161,7 +162,9 @@ class Figures:
         if not rows:
             return []
         steps = steps_in_words({steps for block in blocks for steps in block.steps(block.sizes)})
-        about = f"{short_name(env)}: {self._agents(blocks)} for several numbers of entries per action, over {steps}."
+        several = len({size for block in blocks for size in block.sizes}) > 1
+        numbers = "several numbers of entries per action" if several else f"{blocks[0].sizes[0]:,} entries per action"
+        about = f"{short_name(env)}: {self._agents(blocks)} for {numbers}, over {steps}."
         figure = curve_grid(rows, self.looks)
         caption = _joined(about, _means(blocks), self._worth(blocks))
         more = [each for block in blocks for each in self._enlarged(block)]

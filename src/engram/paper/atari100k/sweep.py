@@ -36,7 +36,14 @@ SCHEDULE = {
 }
 
 
-def grid(agent: str, played: Played, seeds: Sequence[int], settings: Mapping[str, Any], variant: str = "") -> Grid:
+def grid(
+    agent: str,
+    played: Played,
+    seeds: Sequence[int],
+    settings: Mapping[str, Any],
+    variant: str = "",
+    labels: tuple[str, ...] = (),
+) -> Grid:
     """The runs of an agent in one game, played in one way."""
     remembers = agent != "d3qn"
     return Grid(
@@ -50,7 +57,7 @@ def grid(agent: str, played: Played, seeds: Sequence[int], settings: Mapping[str
         evaluation_interval_steps=STEPS,
         evaluation_episodes=GAMES_PLAYED,
         variant=variant,
-        labels=(played.protocol, variant or BASELINE),
+        labels=labels or (played.protocol, variant or BASELINE),
     )
 
 
