@@ -50,6 +50,19 @@ class Small(Network):
         return torch.nn.Sequential(convolution, torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(256, size))
 
 
+class Turned(Small):
+    """The same network, whose output lies in memory column by column."""
+
+    name = "turned"
+
+    def make(self, shape: tuple[int, ...], size: int) -> Any:
+        class Turn(torch.nn.Module):
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return x.t().contiguous().t()
+
+        return torch.nn.Sequential(*super().make(shape, size), Turn())
+
+
 class Bare:
     """In front of a network: nothing."""
 
@@ -120,10 +133,10 @@ def test_a_step_of_d3qn_is_that_of_its_equations(options: dict[str, Any]) -> Non
     assert all((now != was).any() for now, was in zip(ours.online.parameters, begun, strict=True))
 
 
-def key_learner(*, learn_memory: bool = False) -> TorchKeys:
+def key_learner(*, learn_memory: bool = False, network: type[Network] = Small) -> TorchKeys:
     settings = NEC("CartPole-v1", learning_rate=RATE, key_size=5, capacity=30, learn_memory=learn_memory)
     front: Any = Bare()
-    return TorchKeys(front, Small(), settings.network.settings, np.random.default_rng(0), str(DEVICE))
+    return TorchKeys(front, network(), settings.network.settings, np.random.default_rng(0), str(DEVICE))
 
 
 def memory_on(device: torch.device | None, *, companions: int = 0, strategy: str = "lru") -> EpisodicMemory:
@@ -184,6 +197,17 @@ def test_a_step_of_nec_is_that_of_its_equations(strategy: str) -> None:
         mine, yours = memory.entries(action), other.entries(action)
         for name, array in mine.items():
             np.testing.assert_allclose(array, yours[name], rtol=1e-5, err_msg=name)
+
+
+def test_keys_that_lie_in_memory_column_by_column_are_learned_from_the_same() -> None:
+    learned = []
+    for network in (Small, Turned):
+        learner, memory, rng = key_learner(network=network), memory_on(DEVICE), np.random.default_rng(1)
+        for step in range(4):
+            write(memory, np.random.default_rng(step), 4)
+            learner.learn(returns(rng), memory)
+        learned.append(list(learner.module.parameters()))
+    assert_same_tensors(*learned)
 
 
 @pytest.mark.parametrize("where", [None, DEVICE])
