@@ -66,14 +66,18 @@ def diagnosis(entries: Sequence[dict[str, Any]], *, cut_off: int | None = None) 
             f"{value:g}, while {len(better):,} of {len(episodes):,} training episodes ended earlier with more (up to "
             f"{max(better):g}): the greedy policy walks in circles"
         )
-    if cut_off is not None and limit >= cut_off < max(trained.lengths):  # returns of evaluations cannot be as high
-        return None
+    comparable = cut_off is None or limit < cut_off or max(trained.lengths) <= cut_off
+    return _below_training(trained, every, last) if comparable else None
+
+
+def _below_training(trained: Played, every: Played, last: Played) -> Diagnosis | None:
+    """Whether evaluations stayed below what training had."""
+    value, usual = max(last.returns), median(trained.returns)
     if every.is_flat and max(trained.returns) > value:
         return Diagnosis(
             f"every evaluation, from first to last, had a return of {value:g}, while training episodes had up to "
             f"{max(trained.returns):g}: the greedy policy has not learned from them"
         )
-    usual = median(trained.returns)
     if len(last.returns) >= FEWEST_EVALUATED and value < usual and f"{value:g}" != f"{usual:g}":
         end = "lost what it had learned" if max(every.returns) >= usual else "not learned from them"
         return Diagnosis(
