@@ -232,6 +232,7 @@ def test_metrics_mean_on_pages_what_the_document_says() -> None:
     assert len(rows) == len(MEANINGS)
 
 
+@pytest.mark.slow
 def test_every_metric_is_explained() -> None:
     explained = set(re.findall(r"`(\w+/\w+)`", (ROOT / "docs/metrics.md").read_text()))
     chosen: list[tuple[str, dict[str, Any]]] = [(name, {"learning_start_steps": 50}) for name in ("nec", "d3qn")]

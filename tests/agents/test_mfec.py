@@ -60,7 +60,9 @@ def test_every_strategy_learns_a_corridor(strategy: str, corridor: type[Corridor
     assert max(np.atleast_1d(lengths)) <= 5
 
 
-@pytest.mark.parametrize("strategy", CLUSTERING)
+@pytest.mark.parametrize(
+    "strategy", [CLUSTERING[0], *(pytest.param(name, marks=pytest.mark.slow) for name in CLUSTERING[1:])]
+)
 def test_a_corridor_is_learned_from_merged_episodes(strategy: str, corridor: type[Corridor]) -> None:
     """With room for four of the five states, so that something has to be merged."""
     settings: dict[str, Any] = {"strategy": strategy, "capacity": 4, "neighbours": 1, "seed": 0, **QUICK}

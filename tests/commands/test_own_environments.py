@@ -114,7 +114,7 @@ def test_wrappers_alone_are_added_to_the_runs_environment(capsys: pytest.Capture
         (["--env-kwargs", "wheels"], "expected option=value"),
         (["--env-kwargs", "wheels=3"], "cannot make environment 'CartPole-v1?wheels=3'"),
         (["--env", "no_such_module:Own-v0"], "cannot import 'no_such_module' for the environment"),
-        (["--env", f"{OWN}:Wolk-v0"], "did you mean 'Walk-v0'?"),
+        (["--env", f"{OWN}:Wolk-v0"], "did you mean 'tests.envs.own_envs:Walk-v0'?"),
         (["--env", f"{OWN}:SPACES"], "unknown environment id"),
         (["--env", f"{OWN}:SHAPES"], "unknown environment id"),
     ],

@@ -114,7 +114,7 @@ def test_neighbours_are_those_of_a_scan(kind: str, dims: int, neighbours: int) -
     assert_exact(memory, queries)
 
 
-@pytest.mark.parametrize("strategy", ["lru", "dkm", "fading"])
+@pytest.mark.parametrize("strategy", ["lru", "dkm", pytest.param("fading", marks=pytest.mark.slow)])
 def test_sketches_follow_their_keys(strategy: str) -> None:
     """Entries replaced, merged and adjusted are found where they are now; and so after loading."""
     rng = np.random.default_rng(3)
