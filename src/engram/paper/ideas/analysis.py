@@ -45,7 +45,7 @@ class IdeasReport(StudyReport):
         alone = [name for name in ranked if name in ALONE]
         if not alone:
             return Finding("No idea has been tried in all games yet.")
-        whole = [name for name in alone if len(gains.seeds(name)) > 1]
+        whole = [name for name in alone if gains.is_whole(name)]
         if whole:
             chosen, say = [name for name in whole if gains.helps(name)], "help"
         else:
@@ -114,7 +114,7 @@ class IdeasReport(StudyReport):
     def _verdict(self, name: str, going_on: Sequence[str]) -> str:
         if name not in ALONE:
             return "together"
-        if len(self.gains.seeds(name)) > 1:
+        if self.gains.is_whole(name):
             return "helps" if self.gains.helps(name) else "does not help"
         return "goes on" if name in going_on else "ends here"
 

@@ -10,6 +10,7 @@ import numpy as np
 from engram.lab.results import Results
 from engram.paper.atari100k.games import DEVELOPMENT, Played, Protocol
 from engram.paper.atari100k.published import normalised
+from engram.paper.atari100k.sweep import DEVELOPMENT_SEEDS
 
 LARGEST = 0.5  # of a gain, up or down, so that no single game decides
 FIRST_SEED = 0  # with which every idea is tried
@@ -74,6 +75,10 @@ class Gains:
         """Those of the ideas that are to be tried with the other seeds, the best first."""
         first = {idea: self.mean_gain(idea, [FIRST_SEED]) for idea in ideas if FIRST_SEED in self.seeds(idea)}
         return sorted((idea for idea in first if first[idea] > 0), key=lambda idea: -first[idea])[:GO_ON]
+
+    def is_whole(self, variant: str) -> bool:
+        """Whether it has every seed of development."""
+        return set(DEVELOPMENT_SEEDS) <= set(self.seeds(variant))
 
     def helps(self, variant: str) -> bool:
         """Whether all its seeds together gain something, and in enough games."""

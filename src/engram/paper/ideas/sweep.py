@@ -2,8 +2,8 @@
 
 Six games, three seeds that decide nothing else. The rule by which ideas are chosen was written down before any of them
 was run at full length: results/atari100k/plan.md. It asks for parts of this study, one after the other: every idea with
-seed 0 (`--seeds 0 --labels alone`), the best with seeds 1 and 2 (`--labels NAME`), then several together (`--labels
-together`), and what is chosen with sticky actions too (`--labels sticky`).
+seed 0 (`--seeds 0 --labels alone`), the best with seeds 1 and 2 (`--labels NAME`); then, once they are named below,
+several together (`--labels together`), and what is chosen with sticky actions too (`--labels sticky`).
 """
 
 from collections.abc import Mapping
