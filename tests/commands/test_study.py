@@ -118,6 +118,19 @@ def test_finished_runs_of_other_studies_can_be_reused(tmp_path: Path) -> None:
             assert (tmp_path / "second" / path.parent.name / name).read_bytes() == path.read_bytes()
 
 
+def test_a_report_stands_for_runs_whose_folders_are_gone(tmp_path: Path) -> None:
+    """What was published is enough to go on with: more seeds, or another study with the same runs."""
+    whole, part, published, later = (tmp_path / name for name in ("whole", "part", "published", "later"))
+    assert study(part, "--seeds", "1", "--steps", "600") == 0
+    Results.read(part).export(published)
+    for again in range(2):
+        assert study(later, "--seeds", "2", "--steps", "600", "--reuse", str(published)) == 0
+        assert StudyFolder(later).calls()[again]["runs"]["reused"] == 2 + 2 * again
+    assert study(whole, "--seeds", "2", "--steps", "600", "--reuse", str(later), str(part)) == 0
+    assert Results.read(later).evaluations.equals(Results.read(whole).evaluations)
+    assert not set(made(later)) & set(made(part))
+
+
 @pytest.mark.slow
 def test_missing_runs_are_named_and_never_averaged_over(tmp_path: Path) -> None:
     assert study(tmp_path, "--seeds", "2", "--steps", "600") == 0

@@ -1,7 +1,6 @@
 """All results of a study as one table: a row for every evaluation."""
 
 from dataclasses import dataclass, field
-from io import BytesIO
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,29 +11,9 @@ from engram.files.disk import is_file, read_file, write_atomically
 from engram.lab.cell import Cell
 from engram.lab.dataframes import pl
 from engram.lab.earlier_runs import Earlier
+from engram.lab.evaluation_table import RUN_COLUMNS, SCHEMA, read_table, write_table
 from engram.lab.study_folder import StudyFolder, check_evaluation, unusual_evaluation
 from engram.runs.folder import RunFolder
-
-SCHEMA: dict[str, Any] = {
-    "run": pl.String,  # id
-    "env": pl.String,
-    "agent": pl.String,  # its name: mfec, …
-    "strategy": pl.String,  # its name and options: dkm:decay=0.3; null for an agent without a memory
-    "capacity": pl.Int64,  # entries per action; null for an agent without a memory
-    "seed": pl.Int64,
-    "variant": pl.String,  # settings that differ from the study's, as text; empty for none
-    "filled": pl.Boolean,  # whether any table was ever full
-    "score": pl.Float64,  # of the run: mean of its last ten evaluations
-    "step": pl.Int64,  # at which the evaluation took place
-    "return": pl.Float64,  # mean over its episodes
-    "lowest": pl.Float64,
-    "highest": pl.Float64,
-    "length": pl.Float64,  # mean, in steps
-    "training_return": pl.Float64,  # mean over the training episodes since the evaluation before; null for none
-    "training_episodes": pl.Int64,  # their number
-}
-RUN_COLUMNS = list(SCHEMA)[: list(SCHEMA).index("step")]
-TABLE = "evaluations.parquet"
 
 
 @dataclass(frozen=True)
@@ -51,7 +30,10 @@ class Results:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """From a study's folder, or from one that `export` made."""
+        """From a study's folder, or from one that `export` made.
+
+        Runs that have no folder there are taken from its table of evaluations.
+        """
         folder = StudyFolder(path)
         study = folder.read()
         earlier = Earlier.among(study["runs"])
@@ -60,13 +42,11 @@ class Results:
             for run_id, place in study["runs"].items()
             if run_id not in earlier.replaced
         }
-        rows = [row for run_id, place in places.items() for row in _rows(path / run_id, run_id, place)]
-        if rows or not is_file(path / TABLE):
-            evaluations = pl.DataFrame(rows, SCHEMA, orient="row")
-        else:
-            evaluations = _with_names(_read_table(path / TABLE), places)
-        if dict(evaluations.schema) != SCHEMA:
-            raise RunFolderError(f"{path / TABLE} is not a table of evaluations; export it again from the runs")
+        rows = {run_id: _rows(path / run_id, run_id, place) for run_id, place in places.items()}
+        of_folders = pl.DataFrame([row for run in rows.values() for row in run], SCHEMA, orient="row")
+        of_table = read_table(path, {run_id: place for run_id, place in places.items() if not rows[run_id]})
+        order = pl.col("run").replace_strict({run_id: i for i, run_id in enumerate(places)}, return_dtype=pl.Int64)
+        evaluations = pl.concat([of_folders, of_table]).sort(order, maintain_order=True)
         return cls(study["study"], study["title"], evaluations, places, folder.calls(), path, earlier)
 
     @property
@@ -90,7 +70,7 @@ class Results:
             StudyFolder(folder).write(self.study, self.title, self.declared)
             if is_file(calls := self.folder / "calls.jsonl"):
                 write_atomically(folder / calls.name, read_file(calls))
-        write_atomically(folder / TABLE, _parquet(self.evaluations))
+        write_table(folder, self.evaluations)
         write_atomically(folder / "evaluations.csv", self.evaluations.write_csv().encode())
 
 
@@ -107,23 +87,6 @@ def _place(folder: RunFolder, place: dict[str, Any]) -> dict[str, Any]:
     except TypeError as error:
         raise RunFolderError(f"cannot read {folder.path / 'config.json'}: {error}; put it back as it was") from error
     return {**place, **unusual_evaluation(config)}
-
-
-def _read_table(path: Path) -> pl.DataFrame:
-    """A table that `export` wrote."""
-    try:
-        return pl.read_parquet(BytesIO(read_file(path)))
-    except pl.exceptions.PolarsError as error:
-        said = str(error).splitlines()[0]
-        raise RunFolderError(f"cannot read {path}: {said}; export it again from the runs") from error
-
-
-def _with_names(table: pl.DataFrame, places: dict[str, dict[str, Any]]) -> pl.DataFrame:
-    """The table with the strategies' names, also where it is so old that it holds their labels (`DkM, decay 0.3`)."""
-    names = {run_id: Cell.of(place).strategy for run_id, place in places.items()}
-    if not {"run", "strategy"} <= set(table.columns):
-        return table
-    return table.with_columns(pl.col("run").replace_strict(names, default=pl.col("strategy")).alias("strategy"))
 
 
 def _rows(path: Path, run_id: str, place: dict[str, Any]) -> list[tuple[Any, ...]]:
@@ -146,9 +109,3 @@ def _rows(path: Path, run_id: str, place: dict[str, Any]) -> list[tuple[Any, ...
         rows.append((*head, *evaluation, float(np.mean(entry["lengths"])), training, len(episodes)))
         episodes = []
     return rows
-
-
-def _parquet(frame: pl.DataFrame) -> bytes:
-    buffer = BytesIO()
-    frame.write_parquet(buffer, compression="zstd", compression_level=19, statistics=False)
-    return buffer.getvalue()

@@ -1,7 +1,8 @@
 """Carries out many runs, each into a folder of its own.
 
 What comes out depends neither on where the runs take place nor on the order in which they end. A run that is finished
-is not run again, so an interrupted study goes on where it was by being started again.
+is not run again, so an interrupted study goes on where it was by being started again. Nor is one that is only in the
+folder's table of evaluations any more.
 """
 
 import time
@@ -16,6 +17,7 @@ from engram.errors import EngramError
 from engram.files.disk import inside, is_file, remove, write_atomically
 from engram.files.lock import is_in_use
 from engram.lab.outcome import Executor, News, Outcome, StudyError, in_this_process, take_finished
+from engram.lab.study_folder import StudyFolder
 from engram.lab.workers import Workers
 from engram.runs.folder import RunFolder
 from engram.runs.run import Run
@@ -76,8 +78,11 @@ class _Execution:
 
     def take_finished(self) -> None:
         """Note the outcomes of the runs that already have a result."""
+        in_table = StudyFolder(self._out).results_in_table()
         for run in self.wanted.values():
             outcome = take_finished(run, self._out)
+            if outcome is None and run.id in in_table:
+                outcome = Outcome(run, in_table[run.id], reused=True)
             if outcome is not None:
                 self._end(outcome)
 

@@ -21,6 +21,7 @@ from engram.runs.run import EVALUATION, Run
 from engram.runs.versions import machine
 
 STUDY_FILE = "study.json"
+TABLE = "evaluations.parquet"  # every evaluation of every run, as a report writes it
 PATIENCE_SECONDS = 60.0  # for another process that writes to the study's folder at the same time
 CELL_SETTINGS = ("strategy", "capacity", "seed")  # which have a place of their own in study.json
 
@@ -115,9 +116,10 @@ class StudyFolder:
     def take_from(self, others: Iterable[Path], runs: Sequence[Run]) -> int:
         """Copy finished runs of the same ids from other studies' folders; return how many.
 
-        A run is taken only if its config, log, model and result agree with each other.
+        A run is taken only if its config, log, model and result agree with each other. Of a run that is in another
+        folder's table of evaluations only, as in one that a report wrote, the rows of the table are taken.
         """
-        taken, others = 0, list(others)
+        taken, others, missing = 0, list(others), list[str]()
         for other in others:
             if not other.is_dir():
                 raise RunFolderError(f"there is no folder {other} whose runs could be reused; check --reuse")
@@ -129,7 +131,27 @@ class StudyFolder:
                 if finished is not None:
                     here.receive(run, finished.finished_files(run))
                     taken += 1
-        return taken
+                else:
+                    missing.append(run.id)
+        return taken + self._take_rows(others, missing)
+
+    def _take_rows(self, others: Iterable[Path], missing: Sequence[str]) -> int:
+        """Copy rows of other folders' tables of evaluations; return of how many runs."""
+        others = [other for other in others if is_file(other / TABLE) and other.resolve() != self.path.resolve()]
+        if not (others and missing):
+            return 0
+        from engram.lab.evaluation_table import add_to_table  # noqa: PLC0415 (needs polars)
+
+        with self._lock():
+            return len(add_to_table(self.path, others, missing))
+
+    def results_in_table(self) -> dict[str, dict[str, Any]]:
+        """The results of the runs that the folder's table of evaluations has, by id."""
+        if not is_file(self.path / TABLE):
+            return {}
+        from engram.lab.evaluation_table import results_in_table  # noqa: PLC0415 (needs polars)
+
+        return results_in_table(self.path)
 
     def log_call(self, words: Sequence[str], started: float, counts: dict[str, int], jobs: str) -> None:
         """Add a line to `calls.jsonl`: a command, how long it took and how many runs it carried out."""

@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from engram.lab.cell import Cell
+from engram.lab.evaluation_table import SCHEMA
 from engram.lab.grid import Study
-from engram.lab.results import SCHEMA, Results
+from engram.lab.results import Results
 from engram.lab.study_folder import StudyFolder
 from engram.paper.registry import STUDIES
 from engram.typing import Array
