@@ -320,10 +320,11 @@ def test_an_evaluation_tells_how_much_of_its_play_is_known(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("steps", [1, MOST, MOST + 1, 7 * MOST + 3])
-def test_visits_are_kept_evenly_apart(steps: int) -> None:
+@pytest.mark.parametrize("together", [1, 3, 10, 400])
+def test_visits_are_kept_evenly_apart(steps: int, together: int) -> None:
     visits = Visits()
-    for step in range(steps):
-        visits.add(np.array([step]), step % 3)
+    for part in np.array_split(np.arange(steps), -(-steps // together)):
+        visits.add(part[:, None], part % 3)
     kept = visits.observations[:, 0]
     assert min(steps, MOST // 2) <= len(kept) <= MOST
     assert kept[0] == 0

@@ -1,8 +1,8 @@
-"""The arithmetic of Gymnasium's CartPole and Acrobot, compiled: one step each, in the order of their operations.
+"""The arithmetic of Gymnasium's CartPole and Acrobot, compiled, in the order of their operations.
 
 Bits are theirs as long as sin, cos and pow are those of the same library, which NumPy does not promise on every
-machine: `quickened` tries it. A power of a NumPy number is `pow`, which is not always the product; `two` is an argument
-so that the compiler does not make it one.
+machine: who uses it tries that first. A power of a NumPy number is `pow`, which is not always the product; `two` is an
+argument so that the compiler does not make it one.
 """
 
 import math
@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from engram.compiling import compiled
-from engram.typing import Array, Doubles
+from engram.typing import Array, Doubles, Longs
 
 PI = math.pi
 GRAVITY = 9.8
@@ -94,3 +94,25 @@ def wrapped(angle: float) -> float:
     while angle < -PI:
         angle = angle + whole
     return angle
+
+
+@compiled
+def step_cartpoles(states: Doubles, games: Longs, actions: Longs, observations: Array, rewards: Doubles) -> Array:
+    """Move the states of these games on, [E, 4]; write observations, [E, 4], and rewards; tell which have ended."""
+    ended = np.empty(len(games), np.bool_)
+    for i in range(len(games)):
+        ended[i] = step_cartpole(states[games[i]], actions[i], observations[games[i]])
+        rewards[i] = 1.0
+    return ended
+
+
+@compiled
+def step_acrobots(
+    states: Doubles, games: Longs, actions: Longs, observations: Array, rewards: Doubles, two: float
+) -> Array:
+    """The same for Acrobot, whose observations are [E, 6]."""
+    ended = np.empty(len(games), np.bool_)
+    for i in range(len(games)):
+        ended[i] = step_acrobot(states[games[i]], actions[i], observations[games[i]], two)
+        rewards[i] = 0.0 if ended[i] else -1.0
+    return ended

@@ -17,7 +17,6 @@ from engram.envs.forms import form_of
 from engram.envs.limits import is_limited
 from engram.envs.modules import import_own
 from engram.envs.names import Named, compose, imports_nothing, parse, parse_id
-from engram.envs.quickened import quickened
 from engram.envs.wrapper_state import SWITCH, GameStates
 from engram.envs.wrapping import wrap, wrappers_of
 from engram.errors import EngramError, FaultyEnvironmentError, InvalidInputError, MissingExtraError
@@ -66,8 +65,8 @@ class EnvSource:
         return ready if ready is not None else self._new()
 
     def make_several(self, count: int) -> list[Env]:
-        """So many new environments for evaluations, or the one that the user passed."""
-        return [self.make()] if self.shared else [quickened(self.make()) for _ in range(count)]
+        """So many new environments, or the one that the user passed."""
+        return [self.make() for _ in range(1 if self.shared else count)]
 
     def _new(self) -> Env:
         if isinstance(self._env, gymnasium.Env):

@@ -14,8 +14,8 @@ from engram.envs.limits import has_time_limit
 from engram.envs.make import Env, EnvLike, EnvSource
 from engram.envs.wrapper_state import States, frozen
 from engram.randomness import reset_seed
-from engram.training.environment import CheckedEnv
 from engram.training.events import Evaluation, Event, Metrics, Step
+from engram.training.games import games_in
 from engram.training.vector_evaluation import play_vector
 from engram.training.visits import Visits
 from engram.typing import Array, Doubles, Longs
@@ -38,13 +38,13 @@ class Starts:
     def __init__(self, episodes: int, discount: float) -> None:
         self.observations: list[Any] = [None] * episodes
         self.allowed: list[Longs | None] = [None] * episodes  # the actions that were possible there; None: all
-        self.followed = [0.0] * episodes
-        self._discount, self._worth = discount, [1.0] * episodes
+        self.followed = np.zeros(episodes)
+        self._discount, self._worth = discount, np.ones(episodes)
 
-    def add(self, number: int, reward: float) -> None:
-        """A step of an episode was taken."""
-        self.followed[number] += self._worth[number] * reward
-        self._worth[number] *= self._discount
+    def add(self, numbers: Longs, rewards: Doubles) -> None:
+        """A step of each of these episodes was taken."""
+        self.followed[numbers] += self._worth[numbers] * rewards
+        self._worth[numbers] *= self._discount
 
 
 class Predictor(Protocol):
@@ -125,49 +125,47 @@ def _play(
     starts: Starts | None,
     visits: Visits | None,
 ) -> tuple[list[float], list[int]]:
-    returns, lengths = [0.0] * episodes, [0] * episodes
-    checked = [CheckedEnv(env) for env in envs]
-    playing: dict[int, int] = {}  # environment → its episode
-    observations: dict[int, Any] = {}
+    games = games_in(envs)
+    returns, lengths = np.zeros(episodes), np.zeros(episodes, np.int64)
+    playing = np.full(len(envs), -1)  # the number of each environment's episode
     dice: dict[int, np.random.Generator] = {}
-    begun = 0
+    waiting = iter(range(episodes))
     first_action = int(getattr(envs[0].action_space, "start", 0))
 
     def begin(i: int) -> None:
-        nonlocal begun
-        if begun < episodes:
-            playing[i] = begun
-            start = reset_seed(seed, "evaluation", begun)
+        playing[i] = number = next(waiting, -1)
+        if number >= 0:
+            start = reset_seed(seed, "evaluation", number)
             begin_episode(i)
-            observations[i] = checked[i].reset(start)
+            games.begin(i, start)
             if starts is not None:
-                starts.observations[begun], starts.allowed[begun] = observations[i], checked[i].allowed
+                starts.observations[number], starts.allowed[number] = games.observations[i].copy(), games.allowed(i)
             dice[i] = np.random.default_rng(start)
-            begun += 1
 
     for i in range(len(envs)):
         begin(i)
-    while playing:
-        running = list(playing)
-        batch = np.stack([observations[i] for i in running])
-        possible = [checked[i].allowed for i in running]
+    while len(running := np.flatnonzero(playing >= 0)):
+        batch, numbers = games.observations[running], playing[running]
+        possible = [games.allowed(i) for i in running.tolist()]
         masked = {} if all(each is None for each in possible) else {"action_masks": _masks(envs[0], possible)}
-        actions, _ = agent.predict(batch, deterministic=deterministic, **masked)
-        for i, action in zip(running, np.reshape(actions, -1).tolist(), strict=True):
-            if epsilon and dice[i].random() < epsilon:
-                action = int(dice[i].choice(_actions(envs[i], checked[i].allowed)))  # noqa: PLW2901
-            number = playing[i]
-            lengths[number] += 1
-            if visits is not None:
-                visits.add(observations[i], action - first_action)
-            observations[i], reward, terminated, truncated, _ = checked[i].step(action, lengths[number])
-            returns[number] += reward
-            if starts is not None:
-                starts.add(number, reward)
-            if terminated or truncated or lengths[number] == max_steps:
-                del playing[i]
-                begin(i)
-    return returns, lengths
+        chosen, _ = agent.predict(batch, deterministic=deterministic, **masked)
+        actions = np.reshape(chosen, -1).astype(np.int64)
+        if epsilon:
+            for turn, i in enumerate(running.tolist()):
+                if dice[i].random() < epsilon:
+                    actions[turn] = dice[i].choice(_actions(envs[i], possible[turn]))
+        if visits is not None:
+            visits.add(batch, actions - first_action)
+        lengths[numbers] += 1
+        rewards, ended = games.step(running, actions, lengths[numbers])
+        returns[numbers] += rewards
+        if starts is not None:
+            starts.add(numbers, rewards)
+        if max_steps is not None:
+            ended |= lengths[numbers] == max_steps
+        for i in running[ended].tolist():
+            begin(i)
+    return returns.tolist(), lengths.tolist()
 
 
 def _actions(env: Env, allowed: Longs | None) -> Longs:
@@ -277,7 +275,7 @@ def examine(
         agent, envs, episodes, seed=agent.seed, epsilon=epsilon, max_steps=max_steps, starts=starts, visits=visits
     )
     masks = None if all(each is None for each in starts.allowed) else _masks(envs[0], starts.allowed)
-    metrics = dict(agent.measure(np.stack(starts.observations), np.array(starts.followed), masks))
+    metrics = dict(agent.measure(np.stack(starts.observations), starts.followed, masks))
     if visits is not None:
         metrics |= agent.measure_visits(visits.observations, visits.actions)
     return Evaluation(step, tuple(returns), tuple(lengths), metrics)

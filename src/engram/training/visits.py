@@ -1,7 +1,5 @@
 """Some of the states that an evaluation visits, evenly apart, with the actions taken there."""
 
-from typing import Any
-
 import numpy as np
 
 from engram.typing import Array, Longs
@@ -17,15 +15,17 @@ class Visits:
         self._actions: list[int] = []
         self._seen, self._every = 0, 1
 
-    def add(self, observation: Any, action: int) -> None:
-        """A state was visited, and the action of this number, from 0, was taken."""
-        if self._seen % self._every == 0:
+    def add(self, observations: Array, actions: Longs) -> None:
+        """States were visited, [B, …], and the actions of these numbers, from 0, were taken."""
+        first, self._seen = self._seen, self._seen + len(actions)
+        due = first + -first % self._every
+        while due < self._seen:
             if len(self._states) == MOST:
                 self._states, self._actions = self._states[::2], self._actions[::2]
                 self._every *= 2
-            self._states.append(np.array(observation))
-            self._actions.append(action)
-        self._seen += 1
+            self._states.append(observations[due - first].copy())
+            self._actions.append(int(actions[due - first]))
+            due += self._every
 
     @property
     def observations(self) -> Array:
