@@ -9,7 +9,7 @@ from engram.errors import RunFolderError
 from engram.files.disk import is_file, read_file, write_atomically
 from engram.lab.cell import Cell
 from engram.lab.dataframes import pl
-from engram.lab.study_folder import TABLE
+from engram.lab.study_folder import FACTS, TABLE
 
 SCHEMA: dict[str, Any] = {
     "run": pl.String,  # id
@@ -72,11 +72,24 @@ def add_to_table(folder: Path, others: Iterable[Path], wanted: Iterable[str]) ->
     parts = [table]
     for other in others:
         parts.append(read_table(other).filter(pl.col("run").is_in(sorted(missing))))
-        missing -= set(parts[-1]["run"])
+        found = set(parts[-1]["run"])
+        _add_facts(folder / FACTS, other / FACTS, found)
+        missing -= found
     added = [run for part in parts[1:] for run in part["run"].unique(maintain_order=True)]
     if added:
         write_table(folder, pl.concat(parts))
     return added
+
+
+def _add_facts(file: Path, other: Path, runs: set[str]) -> None:
+    """Copy the lines of these runs from another folder's file of facts, if it has one."""
+    if is_file(other):
+        head, *lines = read_file(other).decode().splitlines(keepends=True)
+        there = read_file(file).decode() if is_file(file) else head
+        known = {line.split(",")[0] for line in there.splitlines()}
+        wanted = [line for line in lines if line.split(",")[0] in runs - known]
+        if wanted and there.startswith(head):
+            write_atomically(file, (there + "".join(wanted)).encode())
 
 
 def results_in_table(folder: Path) -> dict[str, dict[str, Any]]:

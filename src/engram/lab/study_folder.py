@@ -22,6 +22,7 @@ from engram.runs.versions import machine
 
 STUDY_FILE = "study.json"
 TABLE = "evaluations.parquet"  # every evaluation of every run, as a report writes it
+FACTS = "runs.csv"  # what else a report tells of each run; its first column is the run's id
 PATIENCE_SECONDS = 60.0  # for another process that writes to the study's folder at the same time
 CELL_SETTINGS = ("strategy", "capacity", "seed")  # which have a place of their own in study.json
 

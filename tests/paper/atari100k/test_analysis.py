@@ -19,11 +19,12 @@ from engram.lab.grid import Study
 from engram.lab.pages import page
 from engram.lab.pages.wording import number_in_words
 from engram.lab.results import Results
+from engram.lab.study_folder import FACTS
 from engram.paper.atari100k.analysis import Atari100kReport
 from engram.paper.atari100k.by_game import GamesPart
 from engram.paper.atari100k.games import BENCHMARK, DEVELOPMENT, Played, Protocol
 from engram.paper.atari100k.published import normalised, peers
-from engram.paper.atari100k.run_facts import FILE, METRICS, SCHEMA, Facts
+from engram.paper.atari100k.run_facts import METRICS, SCHEMA, Facts
 from engram.paper.atari100k.standings import Standings
 from engram.paper.registry import STUDIES
 from tests.lab.pages.synthetic import declare, results
@@ -257,7 +258,7 @@ def test_the_page_can_be_made_again_without_the_runs(tmp_path: Path) -> None:
     assert again.read_bytes() == first.read_bytes()
     assert "What the memory knew" in first.read_text()
     check_totals(tmp_path)
-    (tmp_path / FILE).write_text("run,cpu_seconds\n1,x\n")
+    (tmp_path / FACTS).write_text("run,cpu_seconds\n1,x\n")
     with pytest.raises(RunFolderError, match=r"runs\.csv.*make the report again from the runs"):
         Facts.read(Results.read(tmp_path))
 

@@ -1,6 +1,6 @@
 """What each run cost, and what explains its score: a row for every finished run.
 
-A report writes them to `runs.csv` beside the page, and reads them from there where the runs themselves are not.
+A report writes them to `runs.csv` beside the page, and reads from there those of runs whose folders are gone.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -15,10 +15,10 @@ from engram.files.disk import is_file, read_file, write_atomically
 from engram.lab.dataframes import pl
 from engram.lab.pages.score_tables import NOT_RUN
 from engram.lab.results import Results
+from engram.lab.study_folder import FACTS
 from engram.paper.atari100k.games import was_cut_off
 from engram.runs.folder import RunFolder
 
-FILE = "runs.csv"
 LAST = 0.25  # of the steps of training, over which metrics of its episodes are averaged
 METRICS = {  # column → metric, of episodes of training or of evaluations
     "reads_exact": "reads/exact",
@@ -32,7 +32,7 @@ SCHEMA: dict[str, Any] = {
     "run": pl.String,  # id
     "cpu_seconds": pl.Float64,  # of all threads, evaluation included
     "memory_bytes": pl.Int64,  # of the tables; null for an agent without a memory
-    "model_bytes": pl.Int64,  # of the file of the whole agent, its network and its replay included
+    "model_bytes": pl.Int64,  # of the file of the whole agent, its network and its replay included; null if it is gone
     "games": pl.Int64,  # that the last evaluation played
     "different_returns": pl.Int64,  # among them
     "cut_off": pl.Int64,  # games of it that had not ended
@@ -52,15 +52,15 @@ class Facts:
         folder = results.folder
         if folder is None:
             return cls(pl.DataFrame(schema=SCHEMA))
-        there = [run for run in results.runs["run"] if is_file(folder / run / "result.json")]
-        if not there and is_file(folder / FILE):
-            return cls(_read_table(folder / FILE))
-        rows = [_facts(RunFolder.inside(folder, run)) for run in there]
-        return cls(pl.DataFrame(rows, SCHEMA, orient="row"))
+        runs = results.runs["run"].to_list()
+        there = [run for run in runs if is_file(folder / run / "result.json")]
+        of_folders = pl.DataFrame([_facts(RunFolder.inside(folder, run)) for run in there], SCHEMA, orient="row")
+        gone = pl.col("run").is_in([run for run in runs if run not in set(there)])
+        return cls(pl.concat([of_folders, _read_table(folder / FACTS).filter(gone)]))
 
     def write(self, folder: Path) -> None:
         """Write the table, from which `read` can read it again."""
-        write_atomically(folder / FILE, self.table.write_csv().encode())
+        write_atomically(folder / FACTS, self.table.write_csv().encode())
 
     def of(self, runs: Collection[str]) -> pl.DataFrame:
         """The rows of some runs."""
@@ -77,7 +77,9 @@ class Facts:
 
 
 def _read_table(path: Path) -> pl.DataFrame:
-    """A table that a report wrote."""
+    """A table that a report wrote; one without rows if there is none."""
+    if not is_file(path):
+        return pl.DataFrame(schema=SCHEMA)
     try:
         return pl.read_csv(read_file(path), schema=SCHEMA)
     except pl.exceptions.PolarsError as error:
@@ -96,7 +98,7 @@ def _facts(folder: RunFolder) -> tuple[Any, ...]:
         folder.path.name,
         meta.get("cpu_seconds"),
         meta.get("memory_bytes"),
-        folder.model_file.stat().st_size,
+        folder.model_file.stat().st_size if is_file(folder.model_file) else None,
         len(last["returns"]),
         len(set(last["returns"])),
         sum(was_cut_off(length) for length in last["lengths"]),
