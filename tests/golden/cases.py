@@ -1,7 +1,8 @@
 """What every agent does with fixed seeds, as digests that may not change from one version to the next.
 
 `python -m tests.golden.record` writes them down. They are recorded once, before a change that must not show, and
-never to make a test pass. Agents with networks were recorded again when their learning was compiled.
+never to make a test pass. Agents with networks were recorded again when their learning was compiled, and `fading` when
+its n was no longer computed by an `exp` of NumPy, whose last bits depend on the processor.
 """
 
 import hashlib

@@ -124,4 +124,4 @@ class Adaptive(FadingKMeans):
 
     def show(self, numbers: Numbers, writes: int, capacity: int) -> dict[str, Doubles]:
         """`n`: for clusters, their size after all fading; `worth`: for states, that of the best episode."""
-        return {"n": np.exp(numbers["rank"] - self.faded(writes, capacity)), "worth": numbers["worth"]}
+        return {"n": self.sizes(numbers, writes, capacity), "worth": numbers["worth"]}
