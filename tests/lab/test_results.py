@@ -7,8 +7,8 @@ import pytest
 
 from engram.errors import RunFolderError
 from engram.lab.grid import Grid, Study
+from engram.lab.result_files import TABLE
 from engram.lab.results import Results
-from engram.lab.study_folder import TABLE
 from tests.lab.pages.synthetic import declare, results
 
 STUDY = Study(

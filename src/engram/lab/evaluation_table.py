@@ -9,7 +9,7 @@ from engram.errors import RunFolderError
 from engram.files.disk import is_file, read_file, write_atomically
 from engram.lab.cell import Cell
 from engram.lab.dataframes import pl
-from engram.lab.study_folder import FACTS, TABLE
+from engram.lab.result_files import FACTS, TABLE
 
 SCHEMA: dict[str, Any] = {
     "run": pl.String,  # id

@@ -15,14 +15,13 @@ from engram.files.file_names import check_file_name
 from engram.files.lock import FolderLock
 from engram.lab.earlier_runs import MARK, Earlier, mark_earlier
 from engram.lab.grid import Study
+from engram.lab.result_files import TABLE
 from engram.lab.study_title import title_of
 from engram.runs.folder import RunFolder
 from engram.runs.run import EVALUATION, Run
 from engram.runs.versions import machine
 
 STUDY_FILE = "study.json"
-TABLE = "evaluations.parquet"  # every evaluation of every run, as a report writes it
-FACTS = "runs.csv"  # what else a report tells of each run; its first column is the run's id
 PATIENCE_SECONDS = 60.0  # for another process that writes to the study's folder at the same time
 CELL_SETTINGS = ("strategy", "capacity", "seed")  # which have a place of their own in study.json
 

@@ -15,7 +15,7 @@ from engram.envs.make import Env, EnvLike, EnvSource
 from engram.envs.wrapper_state import States, frozen
 from engram.randomness import reset_seed
 from engram.training.events import Evaluation, Event, Metrics, Step
-from engram.training.games import games_in
+from engram.training.side_by_side import games_in
 from engram.training.vector_evaluation import play_vector
 from engram.training.visits import Visits
 from engram.typing import Array, Doubles, Longs

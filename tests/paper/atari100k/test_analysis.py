@@ -18,8 +18,8 @@ from engram.lab.cell import Cell
 from engram.lab.grid import Study
 from engram.lab.pages import page
 from engram.lab.pages.wording import number_in_words
+from engram.lab.result_files import FACTS
 from engram.lab.results import Results
-from engram.lab.study_folder import FACTS
 from engram.paper.atari100k.analysis import Atari100kReport
 from engram.paper.atari100k.by_game import GamesPart
 from engram.paper.atari100k.games import BENCHMARK, DEVELOPMENT, Played, Protocol

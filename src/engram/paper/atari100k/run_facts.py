@@ -14,8 +14,8 @@ from engram.errors import RunFolderError
 from engram.files.disk import is_file, read_file, write_atomically
 from engram.lab.dataframes import pl
 from engram.lab.pages.score_tables import NOT_RUN
+from engram.lab.result_files import FACTS
 from engram.lab.results import Results
-from engram.lab.study_folder import FACTS
 from engram.paper.atari100k.games import was_cut_off
 from engram.runs.folder import RunFolder
 

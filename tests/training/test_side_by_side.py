@@ -9,9 +9,9 @@ import pytest
 from engram import MFEC
 from engram.envs import EnvSource
 from engram.envs.classic_steps import step_acrobots
-from engram.training import games as module
+from engram.training import side_by_side as module
 from engram.training.evaluation import examine
-from engram.training.games import CheckedGames, CompiledGames, games_in
+from engram.training.side_by_side import CheckedGames, CompiledGames, games_in
 
 CLASSIC = ("CartPole-v1", "Acrobot-v1")
 
