@@ -44,6 +44,13 @@ def _strata(draw: Draw, rng: np.random.Generator, size: int, shift: float = 0.0)
     return [draw(rng, shift + place / 2, size) for place in range(STRATA)]
 
 
+def _of_same_seeds(draw: Draw, rng: np.random.Generator, size: int, shift: float = 0.0) -> list[Doubles]:
+    """Scores at five places, half of whose deviation is the seed's."""
+    own = _strata(draw, rng, size, shift)
+    common = draw(rng, 0, size)
+    return [scores + common for scores in own]
+
+
 def _band(draw: Draw, rng: np.random.Generator, size: int) -> Interval:
     band = curve_interval(np.column_stack([draw(rng, 1, size), draw(rng, 0, size)]))
     return Interval(float(band.low[0]), float(band.estimate[0]), float(band.high[0]))
@@ -63,8 +70,14 @@ KINDS: dict[str, Callable[[Draw, np.random.Generator, int], Interval]] = {
     "mean over five cells of differences": lambda draw, rng, n: pooled_difference(
         list(zip(_strata(draw, rng, n, 1), _strata(draw, rng, n), strict=True))
     ),
+    "mean over five cells of differences, seeds shared": lambda draw, rng, n: pooled_difference(
+        list(zip(_of_same_seeds(draw, rng, n, 1), _of_same_seeds(draw, rng, n), strict=True))
+    ),
     "interquartile mean": lambda draw, rng, n: interquartile_interval([draw(rng, 0, n)]),
     "interquartile mean over five cells": lambda draw, rng, n: interquartile_interval(_strata(draw, rng, n)),
+    "interquartile mean over five cells, seeds shared": lambda draw, rng, n: interquartile_interval(
+        _of_same_seeds(draw, rng, n)
+    ),
     "probability of improvement": lambda draw, rng, n: improvement_interval([draw(rng, 1, n)], [draw(rng, 0, n)]),
     "probability of improvement over five cells": lambda draw, rng, n: improvement_interval(
         _strata(draw, rng, n, 1), _strata(draw, rng, n)

@@ -8,7 +8,9 @@ digest of the rules, and is the table of `results/power/README.md`. `--claims 2 
 import argparse
 import json
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +55,11 @@ def chance(claim: Claim, world: str, seeds: Mapping[str, int], draws: int) -> Ch
     return Chance(world, dict(seeds), draws, words.count(HOLDS), words.count(FAILS))
 
 
+def _chance(draws: int, case: tuple[int, str, Mapping[str, int]]) -> Chance:
+    number, world, seeds = case
+    return chance(next(claim for claim in CLAIMS.claims if claim.number == number), world, seeds, draws)
+
+
 def main() -> None:
     """Simulate all claims, or some."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -61,12 +68,11 @@ def main() -> None:
     given = parser.parse_args()
     claims = [claim for claim in CLAIMS.claims if given.claims is None or claim.number in given.claims]
     found: dict[int, tuple[Chance, ...]] = {}
-    for claim in claims:
-        for seeds in designs(claim):
-            for world in WORLDS:
-                one = chance(claim, world, seeds, given.draws)
-                found[claim.number] = (*found.get(claim.number, ()), one)
-                print(claim.number, world, seeds, f"holds {one.holds}, fails {one.fails} of {one.draws}", flush=True)
+    cases = [(claim.number, world, seeds) for claim in claims for seeds in designs(claim) for world in WORLDS]
+    with ProcessPoolExecutor() as pool:
+        for (number, world, seeds), one in zip(cases, pool.map(partial(_chance, given.draws), cases), strict=True):
+            found[number] = (*found.get(number, ()), one)
+            print(number, world, seeds, f"holds {one.holds}, fails {one.fails} of {one.draws}", flush=True)
     if given.claims is not None:
         if read_digest() != rules_digest():
             parser.exit(1, "the rules have changed since the others were simulated; do all of them again\n")

@@ -7,7 +7,7 @@ from functools import partial
 from engram.lab.evidence import Evidence
 from engram.lab.labels import strategy_label
 from engram.lab.quantity import Quantity
-from engram.lab.statistics import mean_term, total
+from engram.lab.statistics import total, weighted_terms
 from engram.lab.verdicts import ABOVE_ZERO, Aim, Findings, Seeds, Statement, fewest, place_label
 from engram.typing import Array
 
@@ -101,12 +101,14 @@ def above(
 
     `units` are those of scores, by environment, where several environments differ in them.
     """
-    terms, seeds = [], []
+    parts: dict[tuple[str, ...], list[tuple[float, Array]]] = {}  # by strategy, environment and agent
     for cell in cells:
         part = 1 / (len(cells) * units.get(cell.place[0], 1.0))
-        terms.append(mean_term(cell.scores[strategy]).times(part))
-        terms += [mean_term(cell.scores[rival]).times(-part / len(rivals)) for rival in rivals]
-        seeds.append({cell.place[1]: min(len(cell.scores[each]) for each in (strategy, *rivals))})
+        for each in (strategy, *rivals):
+            weight = part if each == strategy else -part / len(rivals)
+            parts.setdefault((each, *cell.place[:2]), []).append((weight, cell.scores[each]))
+    terms = [term for each in parts.values() for term in weighted_terms(each)]
+    seeds = [{cell.place[1]: min(len(cell.scores[each]) for each in (strategy, *rivals))} for cell in cells]
     others = _listed([strategy_label(rival) for rival in rivals])
     where = name if len(cells) == 1 else f"{name}, mean over {len(cells)} cells"
     quantity = Quantity(

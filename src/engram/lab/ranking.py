@@ -12,9 +12,9 @@ from engram.lab.statistics import (
     difference,
     improvement_interval,
     interquartile_interval,
-    mean_term,
     pooled_difference,
     total,
+    weighted_terms,
 )
 from engram.typing import Array
 
@@ -50,7 +50,7 @@ class Comparison:
     def average(self, name: str) -> Interval:
         """The mean over sizes of a strategy's mean scores, with its interval."""
         by_size = self.scores[name].values()
-        return total(mean_term(scores).times(1 / len(by_size)) for scores in by_size)
+        return total(weighted_terms((1 / len(by_size), scores) for scores in by_size))
 
     @property
     def middles_differ(self) -> bool:

@@ -4,6 +4,10 @@ Most numbers here are sums of independent terms, each with an estimate and its v
 Student, Welch and Satterthwaite; interquartile means get Yuen's, the probability of improvement Newcombe's. Of normal
 scores the 95 % intervals hold the truth at least 94 times in 100; of other scores they are approximate, and
 `results/power/coverage.md` says by how much. Below three runs of a kind there is no interval: its bounds are infinite.
+
+Runs of one seed at several memory sizes begin alike, so they are not independent: where several samples are averaged,
+scores at the same place in samples of the same length count as those of one seed, and are added before their variance
+is taken. Only the probability of improvement takes its strata for independent.
 """
 
 from collections.abc import Iterable, Sequence
@@ -97,6 +101,15 @@ def mean_term(values: npt.ArrayLike, name: str = "values") -> Term:
     return Term(float(found.mean()), _variance(found) / len(found), _freedom(len(found)))
 
 
+def weighted_terms(parts: Iterable[tuple[float, npt.ArrayLike]], name: str = "values") -> list[Term]:
+    """The sum of so many times the mean of each sample; scores of the same seed are added first."""
+    sums: dict[int, Doubles] = {}
+    for number, (weight, values) in enumerate(parts):
+        found = _numbers(values, f"{name} {number}")
+        sums[len(found)] = sums.get(len(found), 0.0) + weight * found
+    return [mean_term(scores) for scores in sums.values()]
+
+
 def spread_term(values: npt.ArrayLike, name: str = "values") -> Term:
     """The mean distance of scores from their mean (Levene), enlarged as a standard deviation with ddof 1 is."""
     found = _numbers(values, name)
@@ -111,20 +124,21 @@ def rise_terms(samples: Sequence[npt.ArrayLike]) -> list[Term]:
     """How often a score of a later sample beats one of an earlier (ties count half), over all pairs of samples.
 
     This is Jonckheere's statistic as a share: 1 where every later score is higher, 0.5 where nothing rises. A term is
-    what one sample contributes, its variance that of the placements of its scores among the others' (DeLong).
+    what samples of one length contribute, its variance that of the placements of their scores among the others'
+    (DeLong), those of a seed added.
     """
     given = [_numbers(each, f"sample {number}") for number, each in enumerate(samples)]
     if len(given) < 2:
         raise InvalidInputError(f"a rise needs at least two samples, got {len(given)}")
     pairs = len(given) * (len(given) - 1) / 2
-    terms = []
+    placements = []
     for place, own in enumerate(given):
         shares = [_beats(own, earlier) for earlier in given[:place]]
         shares += [1 - _beats(own, later) for later in given[place + 1 :]]
-        placements = np.sum(shares, axis=0) / pairs  # [scores]
-        # each pair is in the placements of both of its samples, hence half the mean
-        terms.append(Term(float(placements.mean()) / 2, _variance(placements) / len(own), _freedom(len(own))))
-    return terms
+        placements.append(np.sum(shares, axis=0) / pairs)  # [scores]
+    # each pair is in the placements of both of its samples, hence half the mean
+    terms = weighted_terms((1.0, each) for each in placements)
+    return [Term(term.estimate / 2, term.variance, term.freedom) for term in terms]
 
 
 def mean_interval(values: npt.ArrayLike, *, level: float = 0.95) -> Interval:
@@ -144,12 +158,12 @@ def difference_from(values: npt.ArrayLike, mean: float, std: float, count: int, 
 
 def pooled_difference(pairs: Iterable[tuple[npt.ArrayLike, npt.ArrayLike]], *, level: float = 0.95) -> Interval:
     """Mean over cells, each a pair (a, b), of mean(a) − mean(b), with the Welch–Satterthwaite interval."""
-    cells = [
-        (mean_term(a, f"a of pair {i}"), mean_term(b, f"b of pair {i}").times(-1)) for i, (a, b) in enumerate(pairs)
-    ]
+    cells = list(pairs)
     if not cells:
         raise InvalidInputError("pairs must hold at least one pair of scores, got none")
-    return total((term.times(1 / len(cells)) for cell in cells for term in cell), level=level)
+    ours = weighted_terms(((1 / len(cells), a) for a, _ in cells), "a of pair")
+    theirs = weighted_terms(((-1 / len(cells), b) for _, b in cells), "b of pair")
+    return total([*ours, *theirs], level=level)
 
 
 def curve_interval(curves: npt.ArrayLike, *, level: float = 0.95) -> Band:
@@ -180,16 +194,19 @@ def interquartile_interval(strata: Strata, *, level: float = 0.95) -> Interval:
     """Interquartile mean of the scores of all strata put together, with Yuen's interval.
 
     The lowest and the highest quarter are set to the nearest score that is left; the variance of what results, within
-    each stratum, is that of the mean.
+    each stratum or summed over those that share their seeds, is that of the mean.
     """
     given = _strata(strata, "strata")
     every = np.sort(np.concatenate(given))
     count, cut = len(every), len(every) // 4
     left = count - 2 * cut
     terms = [Term(float(every[cut : count - cut].mean()), 0.0, inf)]
+    sums: dict[int, Doubles] = {}
     for scores in given:
         drawn_in = np.clip(scores, every[cut], every[count - 1 - cut])
-        variance = len(scores) * _variance(drawn_in) / left**2
+        sums[len(scores)] = sums.get(len(scores), 0.0) + drawn_in
+    for scores in sums.values():
+        variance = len(scores) * _variance(scores) / left**2
         if left > 1:  # one stratum: (n − 1) s² / h(h − 1), with h scores left
             variance *= (count - 1) / count * left / (left - 1)
         freedom = max(len(scores) * left / count - 1, 1.0) if len(scores) >= FEWEST else 0

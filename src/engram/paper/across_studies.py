@@ -9,7 +9,7 @@ from engram.lab.comparisons import Cells, above, filled_group, nothing_filled
 from engram.lab.evidence import Evidence
 from engram.lab.labels import strategy_label
 from engram.lab.quantity import Quantity
-from engram.lab.statistics import Term, mean_term, rise_terms, total
+from engram.lab.statistics import Term, rise_terms, total, weighted_terms
 from engram.lab.verdicts import Claim, Findings, Statement, fewest, one_of, place_label
 from engram.paper.grids import AGENTS
 
@@ -79,7 +79,13 @@ def _with_a_tenth(evidence: Evidence, env: str, agent: str) -> Findings:
     there = {cell: scores for cell, scores in read.items() if scores is not None}
     if len(there) < len(read):
         return Findings(lacking=[f"{name}: no runs of DkM, or of LRU with ten times the memory"])
-    terms = [mean_term(scores).times(parts[cell] / len(pairs)) for cell, scores in there.items()]
+    terms = [
+        term
+        for strategy in ("dkm", "lru")
+        for term in weighted_terms(
+            (parts[cell] / len(pairs), scores) for cell, scores in there.items() if cell[0] == strategy
+        )
+    ]
     statement = Statement.measured(
         Quantity(
             "DkM scores",
@@ -118,9 +124,9 @@ CLAIMS = (
         "LRU improves with memory size, clustering less steadily.",
         "“… while LRU tends to improve monotonically with an increase in the buffer size, the online clustering "
         "methods do not share that property.” (Section 5, Tables 1 and 2)",
-        "How often a run with the larger of two memories scores above one with the smaller, over all pairs of sizes at "
-        "which tables filled: with LRU more than half of the time, for each agent in CartPole and in Acrobot; and, in "
-        "the mean over these four, more often than with kM and than with DkM.",
+        "How often a run with the larger of two memories scores above one with the smaller (ties count half), over all "
+        "pairs of sizes at which tables filled: with LRU more than half of the time, for each agent in CartPole and in "
+        "Acrobot; and, in the mean over these four, more often than with kM and than with DkM.",
         ("cartpole", "acrobot"),
         improves_with_size,
         least_seeds=5,

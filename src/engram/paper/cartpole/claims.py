@@ -10,7 +10,7 @@ from engram.lab.comparisons import Cells, Group, above, best, nothing_filled
 from engram.lab.evidence import Evidence
 from engram.lab.labels import strategy_label
 from engram.lab.quantity import Quantity
-from engram.lab.statistics import mean_interval, mean_term, total
+from engram.lab.statistics import mean_interval, total, weighted_terms
 from engram.lab.verdicts import Claim, Findings, Statement, fewest
 from engram.paper.grids import AGENTS
 from engram.typing import Array
@@ -74,7 +74,7 @@ def convergence(evidence: Evidence) -> Findings:
         final = {cell: [_final(*curve) for curve in seeds] for cell, seeds in curves.items()}
         unit = len(curves) * float(np.mean([np.mean(each) for each in final.values()]))
         changes = [
-            mean_term([last - _early(*curve) for last, curve in zip(final[cell], seeds, strict=True)])
+            (1 / unit, [last - _early(*curve) for last, curve in zip(final[cell], seeds, strict=True)])
             for cell, seeds in curves.items()
         ]
         found += Findings(
@@ -85,9 +85,10 @@ def convergence(evidence: Evidence) -> Findings:
                         "above that at 5,000–7,000 steps",
                         "below that at 5,000–7,000 steps",
                         f"CartPole, mean over {len(curves)} cells",
+                        unit="of itself",
                         percent=True,
                     ),
-                    partial(total, [each.times(1 / unit) for each in changes]),
+                    partial(total, weighted_terms(changes)),
                     fewest({agent: len(seeds)} for seeds in curves.values()),
                     aim=aim,
                     among=len(AGENTS),
