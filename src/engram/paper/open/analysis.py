@@ -18,11 +18,18 @@ from engram.lab.pages.training_table import WHAT, training_text
 from engram.lab.pages.wording import counted, listed, number_in_words, seeds_in_words, sentence, steps_in_words
 from engram.lab.ranking import together
 from engram.lab.results import Results
-from engram.lab.statistics import Interval, difference, pooled_difference
+from engram.lab.statistics import Interval, difference, pooled_difference, total, weighted_terms
 from engram.lab.verdicts import place_label
 from engram.typing import Array
 
 PLAIN = "as in the other studies"
+
+
+def mean_change(pairs: Sequence[tuple[Array, Array]], *, level: float = 0.95) -> Interval:
+    """Mean over pairs of samples of the change from the second to the first, seed by seed where they have the same."""
+    if any(len(ours) != len(plain) for ours, plain in pairs):
+        return pooled_difference(pairs, level=level)
+    return total(weighted_terms((1 / len(pairs), ours - plain) for ours, plain in pairs), level=level)
 
 
 class Change(NamedTuple):
@@ -34,8 +41,8 @@ class Change(NamedTuple):
     pairs: Sequence[tuple[Array, Array]]  # of each strategy the scores with the choice and without
 
     def interval(self, level: float = 0.95) -> Interval:
-        """The mean over strategies of the differences."""
-        return pooled_difference(self.pairs, level=level)
+        """The mean over strategies of the differences, run by run: both have the same seeds."""
+        return mean_change(self.pairs, level=level)
 
     @property
     def where(self) -> str:
@@ -79,8 +86,9 @@ class OpenReport(StudyReport):
                 by = f"{'+' if gap.estimate > 0 else ''}{score_number(gap.estimate, each.block.digits)}"
                 changed.setdefault(each.choice, []).append(f"{by} in {each.where}")
         choices = list(dict.fromkeys(each.choice for each in self.changes))
-        count = f"{number_in_words(len(changed))} of {counted(len(choices), 'choice')} that the paper leaves open"
-        say = "changes" if len(changed) == 1 else "change"
+        some = number_in_words(len(changed)) if changed else "none"
+        count = f"{some} of {counted(len(choices), 'choice')} that the paper leaves open"
+        say = "change" if len(changed) > 1 else "changes"
         headline = sentence(
             f"{count} {say} a mean score beyond chance" + (f": {listed(list(changed))}" if changed else "")
         )
@@ -179,5 +187,5 @@ class OpenReport(StudyReport):
                 mark = ABOVE if gap.above(0) else BELOW if gap.below(0) else ""
             cells.append(page.Entry(score_text(ours, block.digits), mark=mark))
         pairs = self._pairs(name, block, size) if name else []
-        cells.append(interval_text(pooled_difference(pairs), block.digits) if pairs else "–")
+        cells.append(interval_text(mean_change(pairs), block.digits) if pairs else "–")
         return cells
