@@ -45,7 +45,7 @@ def test_a_strategy_that_is_above_all_others_is_named(tmp_path: Path) -> None:
     found = report(tmp_path, by_strategy).found
     assert found.headline == "In CartPole with MFEC and NEC, kM (online k-means) scores above every other strategy."
     first, second = found.details
-    assert first.startswith("MFEC: kM lies 100 above DkM, the next (95 % interval 9")
+    assert first.startswith("MFEC: kM lies 100 above DkM, the next (95 % interval 88 to 112")
     assert first.endswith(
         "the mean over two sizes at which tables filled, n = 5), and is the higher of the two at two of two."
     )
