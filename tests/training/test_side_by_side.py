@@ -9,6 +9,7 @@ import pytest
 from engram import MFEC
 from engram.envs import EnvSource
 from engram.envs.classic_steps import step_acrobots
+from engram.errors import InvalidInputError
 from engram.training import side_by_side as module
 from engram.training.evaluation import examine
 from engram.training.side_by_side import CheckedGames, CompiledGames, games_in
@@ -131,3 +132,12 @@ def test_other_bits_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(games_in(several("Acrobot-v1")), CheckedGames)
     finally:
         module._has_same_bits.cache_clear()
+
+
+@pytest.mark.parametrize("name", CLASSIC)
+@pytest.mark.parametrize("action", [-1, 3])
+def test_an_action_that_there_is_not_is_refused(name: str, action: int) -> None:
+    games = games_in(several(name))
+    games.begin(1, 0)
+    with pytest.raises(InvalidInputError, match="actions must be whole numbers from 0 to"):
+        games.step(np.array([1]), np.array([action]), np.array([1]))

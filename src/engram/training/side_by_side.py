@@ -12,6 +12,7 @@ from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 from engram.envs.classic_steps import step_acrobots, step_cartpoles
 from engram.envs.make import Env
 from engram.envs.wrapping import wrappers_of
+from engram.errors import InvalidInputError
 from engram.training.environment import CheckedEnv
 from engram.typing import Array, Doubles, Longs
 
@@ -86,6 +87,7 @@ class CompiledGames:
         self._envs, self._step = envs, KERNELS[type(envs[0].unwrapped)]
         self._limits = np.array([_limit(env) for env in envs])
         self._states = np.empty((len(envs), 4))
+        self._actions = int(envs[0].action_space.n)  # type: ignore[attr-defined]
         self.observations: Array = np.empty((len(envs), *envs[0].observation_space.shape), np.float32)  # type: ignore[misc]
 
     def begin(self, i: int, seed: int) -> None:
@@ -95,6 +97,11 @@ class CompiledGames:
 
     def step(self, running: Longs, actions: Longs, lengths: Longs) -> tuple[Doubles, Array]:
         """Take actions in some of the environments; their rewards, and which games have ended."""
+        if actions.min() < 0 or actions.max() >= self._actions:  # which a kernel would take for another
+            raise InvalidInputError(
+                f"actions must be whole numbers from 0 to {self._actions - 1}, got {actions.tolist()!s:.80}; check what "
+                "the agent's predict returns"
+            )
         rewards = np.empty(len(running))
         ended: Array = self._step(self._states, running, actions, self.observations, rewards)
         return rewards, ended | (lengths >= self._limits[running])
