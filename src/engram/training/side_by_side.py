@@ -99,8 +99,8 @@ class CompiledGames:
         """Take actions in some of the environments; their rewards, and which games have ended."""
         if actions.min() < 0 or actions.max() >= self._actions:  # which a kernel would take for another
             raise InvalidInputError(
-                f"actions must be whole numbers from 0 to {self._actions - 1}, got {actions.tolist()!s:.80}; check what "
-                "the agent's predict returns"
+                f"actions must be whole numbers from 0 to {self._actions - 1}, got {actions.tolist()!s:.80}; check "
+                "what the agent's predict returns"
             )
         rewards = np.empty(len(running))
         ended: Array = self._step(self._states, running, actions, self.observations, rewards)
