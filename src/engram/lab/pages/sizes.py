@@ -17,6 +17,7 @@ from engram.pictures.marks import mark
 from engram.typing import Array
 
 ROW_HEIGHT = 2.5  # inches
+CHARACTER = 0.08  # inches that a character of a label takes; the gap to the next label takes one more
 
 
 @dataclass(frozen=True)
@@ -152,12 +153,33 @@ def _say(axes: Axes, text: str) -> None:
 
 
 def _sizes_below(axes: Axes, panel: Panel, *, last: bool) -> None:
-    """Label the axis with the sizes, slanted, with a star where no table ever filled, and the last row with a name."""
-    names = [f"{size:,}{'*' if size in panel.empty else ''}" for size in panel.sizes]
+    """Label the axis with the sizes that have room, starred where no table ever filled, and the last row with a name."""
+    names = [f"{_short(size)}{'*' if size in panel.empty else ''}" for size in panel.sizes]
+    grid = axes.get_gridspec()
+    width = 0.8 * PAGE_WIDTH / (grid.ncols if grid else 1)  # inches, about
+    shown = with_room(panel.sizes, [CHARACTER * (len(name) + 1) / width for name in names])
     axes.set_xscale("log")
-    axes.set_xticks(panel.sizes, names, rotation=40, ha="right", rotation_mode="anchor")
+    axes.set_xticks(panel.sizes, [name if size in shown else "" for size, name in zip(panel.sizes, names, strict=True)])
     axes.set_xlabel("Entries per action" if last else "")
     axes.xaxis.set_minor_locator(mpl.ticker.NullLocator())
+
+
+def with_room(sizes: Sequence[int], widths: Sequence[float]) -> set[int]:
+    """The sizes whose labels fit side by side on a logarithmic axis of width 1: the first, the last and what is left."""
+    span = np.log(sizes[-1] / sizes[0]) or 1.0
+    middles = [float(np.log(size / sizes[0]) / span) for size in sizes]
+    shown = {sizes[0], sizes[-1]}
+    end = middles[0] + widths[0] / 2
+    for size, middle, width in zip(sizes[1:-1], middles[1:-1], widths[1:-1], strict=True):
+        if middle - width / 2 >= end and middle + width / 2 <= middles[-1] - widths[-1] / 2:
+            shown.add(size)
+            end = middle + width / 2
+    return shown
+
+
+def _short(size: int) -> str:
+    """1,000 as 1k."""
+    return f"{size / 1_000:g}k" if size >= 1_000 and size % 100 == 0 else f"{size:,}"
 
 
 def _shade_empty(axes: Axes, panel: Panel) -> None:
