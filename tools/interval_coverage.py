@@ -21,6 +21,7 @@ from engram.lab.statistics import (
     mean_interval,
     pooled_difference,
     rise_terms,
+    share_interval,
     spread_term,
     total,
 )
@@ -87,7 +88,9 @@ KINDS: dict[str, Callable[[Draw, np.random.Generator, int], Interval]] = {
     ),
     "how often the larger of five memories wins": lambda draw, rng, n: total(rise_terms(_strata(draw, rng, n))),
     "percentile bootstrap of a mean (not used)": lambda draw, rng, n: percentile_bootstrap(draw(rng, 0, n), rng),
+    "mean of scores between 0 and 1": lambda draw, rng, n: share_interval(draw(rng, 0, n)),
 }
+ONLY = {"mean of scores between 0 and 1": ("0 or 1",)}  # the distributions of a kind that does not take all
 
 
 def coverage(kind: str, distribution: str, size: int, repetitions: int = REPETITIONS) -> float:
@@ -107,7 +110,7 @@ def main() -> None:
     given = parser.parse_args()
     rows: list[dict[str, str | float]] = []
     for kind in KINDS:
-        for distribution in DISTRIBUTIONS:
+        for distribution in ONLY.get(kind, DISTRIBUTIONS):
             found = {size: coverage(kind, distribution, size, given.repetitions) for size in SIZES}
             rows.append({"kind": kind, "scores": distribution, **{str(size): each for size, each in found.items()}})
             print(kind, distribution, found, flush=True)

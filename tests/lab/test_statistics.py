@@ -31,6 +31,7 @@ from engram.lab.statistics import (
     pooled_difference,
     probability_of_improvement,
     rise_terms,
+    share_interval,
     spread_term,
     total,
 )
@@ -221,6 +222,25 @@ def test_equal_values_have_no_width() -> None:
     low, estimate, high = mean_interval([0.1] * 3)
     assert low == estimate == high == pytest.approx(0.1)
     assert difference([3.0] * 3, [1.0] * 4) == interquartile_interval([[2.0] * 5]) == (2.0, 2.0, 2.0)
+
+
+@pytest.mark.parametrize("count", [3, 10, 20])
+def test_shares_that_are_all_alike_leave_room_for_what_was_not_seen(count: int) -> None:
+    none, all_of_them = share_interval(np.zeros(count)), share_interval(np.ones(count))
+    assert (none.low, none.estimate, all_of_them.estimate, all_of_them.high) == (0, 0, 1, 1)
+    assert (1 - none.high) ** count == pytest.approx(0.025)  # as likely as that are so many zeros at that mean
+    assert all_of_them.low == pytest.approx(1 - none.high)
+    assert share_interval(np.zeros(count), level=0.99).high > none.high
+
+
+def test_shares_that_differ_have_students_interval_between_0_and_1() -> None:
+    inside, low, high = [0.4, 0.5, 0.55], [0.0, 0.0, 1.0], [0.5] * 3
+    assert share_interval(inside) == mean_interval(inside)
+    assert share_interval(low) == (0, pytest.approx(1 / 3), 1)
+    assert share_interval(high) == (0.5, 0.5, 0.5)
+    assert not share_interval([0.0, 0.0]).bounded
+    with pytest.raises(InvalidInputError, match=r"values must lie between 0 and 1, got 0 to 1\.5"):
+        share_interval([0.0, 1.5])
 
 
 def test_below_three_runs_there_is_no_interval() -> None:

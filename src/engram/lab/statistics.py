@@ -146,6 +146,23 @@ def mean_interval(values: npt.ArrayLike, *, level: float = 0.95) -> Interval:
     return total([mean_term(values)], level=level)
 
 
+def share_interval(values: npt.ArrayLike, *, level: float = 0.95) -> Interval:
+    """Mean of scores between 0 and 1, with Student's t interval cut off there; it has a width also where all are 0.
+
+    If the mean is μ, all n scores are 0 with a probability of at most (1 − μ)ⁿ, so that μ may be as large as
+    1 − (α/2)^(1/n). The same holds of 1 − μ where all are 1.
+    """
+    found = _numbers(values, "values")
+    if found.min() < 0 or found.max() > 1:
+        raise InvalidInputError(f"values must lie between 0 and 1, got {found.min():g} to {found.max():g}")
+    low, estimate, high = mean_interval(found, level=level)
+    if len(found) < FEWEST:
+        return Interval(low, estimate, high)
+    unseen = 1 - ((1 - level) / 2) ** (1 / len(found))
+    low, high = max(low, 0.0), min(high, 1.0)
+    return Interval(1 - unseen if found.min() == 1 else low, estimate, unseen if found.max() == 0 else high)
+
+
 def difference(a: npt.ArrayLike, b: npt.ArrayLike, *, level: float = 0.95) -> Interval:
     """mean(a) − mean(b), with Welch's t interval."""
     return total([mean_term(a, "a"), mean_term(b, "b").times(-1)], level=level)

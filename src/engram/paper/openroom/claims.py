@@ -8,7 +8,7 @@ from engram.lab.comparisons import Cells, Group, above, best
 from engram.lab.evidence import Evidence
 from engram.lab.labels import strategy_label
 from engram.lab.quantity import Quantity
-from engram.lab.statistics import mean_interval
+from engram.lab.statistics import share_interval
 from engram.lab.verdicts import Claim, Findings, Statement
 from engram.paper.grids import AGENTS, FIVE
 from engram.typing import Array
@@ -50,7 +50,7 @@ def does_well_from(evidence: Evidence) -> Findings:
 def _does_well(where: str, scores: Array, agent: str, *, well: bool) -> Statement:
     return Statement.measured(
         Quantity(f"{where} reaches", "of its goals", where="OpenRoom", percent=True),
-        partial(mean_interval, scores),
+        partial(share_interval, scores),
         {agent: len(scores)},
         aim=(WELL, inf) if well else (-inf, WELL),
         among=len(AGENTS) * sum(map(len, DOES_WELL.values())),
