@@ -16,6 +16,7 @@ from engram.lab.pages.report_folder import check_page_folder
 from engram.lab.pages.run_page import RunReport, usual_folder
 from engram.lab.pages.tune_page import TuneReport
 from engram.lab.reports import find_report
+from engram.lab.result_files import FILES
 from engram.lab.search_file import SEARCH_FILE
 from engram.lab.study_folder import STUDY_FILE, StudyFolder
 from engram.paper.registry import STUDIES
@@ -54,7 +55,7 @@ def check_study_page(folder: Path, out: Path) -> None:
     """Raise RunFolderError if a study's page would replace that of another study, or what is no page of a study."""
     there, study = StudyFolder(out).name, StudyFolder(folder).name
     if there == "none":
-        check_page_folder(out, about="")
+        check_page_folder(out, about="", also=FILES)
     elif there != study:
         raise RunFolderError(f"{out} holds the study {there!r}, not {study!r}; choose another folder with --out")
 

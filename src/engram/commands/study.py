@@ -49,7 +49,7 @@ class Options(EnvOptions):
 
     study: Positional[
         str
-    ]  # cartpole, acrobot, openroom, fourroom, atari, atari100k, forgetting, remembering, open, stream; or a my.toml
+    ]  # cartpole, acrobot, openroom, fourroom, atari, atari100k, ideas, forgetting, remembering, open, stream or a file
     quick: bool = False  # a small part of it: as a rule two seeds, two memory sizes
     seeds: str | None = None  # how many (5: its first five), from-to (5-9) or which (1,3,8)
     sizes: tuple[int, ...] = ()  # entries per action, instead of the study's

@@ -35,9 +35,11 @@ def filled_group(evidence: Evidence, env: str, agent: str) -> Group:
 
 
 def nothing_filled(evidence: Evidence, env: str, agent: str) -> Findings:
-    """What is found where no table filled: nothing to compare if there are runs, and otherwise no runs."""
+    """What is found where tables filled at too few sizes: nothing to compare if there are runs, otherwise no runs."""
     if any(cell[:2] == (env, agent) for cell in evidence.steps):
-        return Findings(left_out=[f"{place_label(env, agent)}, as {UNFILLED}"])
+        sizes = evidence.sizes(env, agent)
+        why = f"tables filled at {len(sizes)} of its sizes only" if sizes else UNFILLED
+        return Findings(left_out=[f"{place_label(env, agent)}, as {why}"])
     return Findings(lacking=[f"{place_label(env, agent)}: no runs"])
 
 

@@ -48,6 +48,8 @@ def read_table(folder: Path, places: Mapping[str, Mapping[str, Any]] | None = No
         raise RunFolderError(f"cannot read {path}: {said}; export it again from the runs") from error
     if dict(table.schema) != SCHEMA:
         raise RunFolderError(f"{path} is not a table of evaluations; export it again from the runs")
+    table = table.select(list(SCHEMA))
+    _check(table, path)
     if places is None:
         return table
     strategies = {run_id: Cell.of(place).strategy for run_id, place in places.items()}
@@ -56,6 +58,20 @@ def read_table(folder: Path, places: Mapping[str, Mapping[str, Any]] | None = No
         pl.col("run").replace_strict(strategies, return_dtype=pl.String).alias("strategy"),
         pl.col("run").replace_strict(variants, return_dtype=pl.String).alias("variant"),
     )
+
+
+def _check(table: pl.DataFrame, path: Path) -> None:
+    """Raise RunFolderError if a number is not one, or if rows of one run say different things about it."""
+    for name in ("score", "return"):
+        bad = table.filter(pl.col(name).is_null() | ~pl.col(name).is_finite())
+        if bad.height:
+            raise RunFolderError(
+                f"{path} has {bad[name][0]} as the {name} of {bad['run'][0]}; put it back as it was, or export it again"
+            )
+    runs = table.select(RUN_COLUMNS).unique()
+    if runs.height != runs["run"].n_unique():
+        run = runs.filter(pl.col("run").is_duplicated())["run"][0]
+        raise RunFolderError(f"{path} says different things about the run {run}; put it back as it was")
 
 
 def write_table(folder: Path, table: pl.DataFrame) -> None:

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from engram.errors import InvalidInputError
 from engram.lab.cell import Cell
 from engram.lab.dataframes import pl
 from engram.lab.results import Results
@@ -20,7 +21,23 @@ class Evidence:
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)  # of studies that are not made of runs, by name
 
     def __add__(self, other: "Evidence") -> "Evidence":
+        """Both together; raise InvalidInputError if they have different runs of the same cell and seed."""
+        mine, theirs = self._ids, other._ids
+        for place in mine.keys() & theirs.keys():
+            if mine[place] != theirs[place]:
+                cell, seed = place
+                name = ", ".join(str(part) for part in (*cell, f"seed {seed}") if part is not None)
+                raise InvalidInputError(
+                    f"two of the studies have different runs of {name}: {mine[place]} and {theirs[place]}; they may "
+                    "differ in their steps, so name only one of these studies"
+                )
         return Evidence([*self.studies, *other.studies], {**self.tables, **other.tables})
+
+    @cached_property
+    def _ids(self) -> dict[tuple[Cell, int], str]:
+        """The run of each cell and seed."""
+        rows = [] if self._runs is None else self._runs.iter_rows(named=True)
+        return {(Cell.of(row), row["seed"]): row["run"] for row in rows}
 
     @cached_property
     def curves(self) -> dict[Cell, dict[int, tuple[Array, Array]]]:

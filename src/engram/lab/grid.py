@@ -93,6 +93,14 @@ class Grid:
 
 
 @dataclass(frozen=True)
+class Task:
+    """What scores in an environment mean."""
+
+    nothing: float  # the score of an agent that has learned nothing
+    solved: float  # from which on it counts as solved
+
+
+@dataclass(frozen=True)
 class Study:
     """Runs that answer one question, and what a report shows beside them.
 
@@ -110,6 +118,7 @@ class Study:
     brief: tuple[Grid, ...] = ()  # its quick form; none: two seeds and two sizes of each grid
     enlarged: Mapping[tuple[str, str, int], str] = field(default_factory=dict)
     """Learning curves that are also drawn by themselves: environment, agent and size → what they are."""
+    tasks: Mapping[str, Task] = field(default_factory=dict)  # by environment; without one, scores speak for themselves
 
     @property
     def envs(self) -> list[str]:

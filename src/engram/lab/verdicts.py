@@ -82,6 +82,11 @@ class Statement:
         return self.quantity.said(self.interval)
 
     @property
+    def contrary(self) -> bool:
+        """Whether the 95 % interval, taken by itself, lies outside its aim."""
+        return self.interval.below(self.aim[0]) or self.interval.above(self.aim[1])
+
+    @property
     def margin(self) -> float:
         """How far the estimate lies within its aim, in halves of the interval's width; negative outside."""
         inside = min(self.interval.estimate - self.aim[0], self.aim[1] - self.interval.estimate)
@@ -151,6 +156,7 @@ class Claim:
     least_seeds: int  # runs of every cell without which there is no verdict
     note: str = ""  # what to know about the rule: where the paper's own numbers do not support the sentence, say
     power: tuple[Chance, ...] = ()  # how often the rule is right, simulated
+    printed: bool = True  # the paper's numbers, from which that is simulated; if not, some were made that make it true
 
     def decide(self, evidence: Evidence) -> Verdict:
         """The verdict on the claim."""
@@ -184,6 +190,9 @@ class ClaimList:
     title: str  # of their section on a page
     claims: tuple[Claim, ...]
     note: str = ""  # below their rules
+    source: str = ""  # where they are made, in words
+    address: str = ""  # of that source
+    about: str = ""  # what its words mean, for those who have not read it
 
 
 def judge(statements: Sequence[Statement], lacking: Sequence[str] = (), left_out: Sequence[str] = ()) -> Verdict:
@@ -207,6 +216,8 @@ def judge(statements: Sequence[Statement], lacking: Sequence[str] = (), left_out
     note = f" (not counted: {_shortened(left_out)})" if left_out else ""
     decisive = _decisive(word, statements)
     headline = f"Too few runs: {lacking[0]}" if word == FEW else _capital(decisive.said if decisive else why + note)
+    if word == OPEN and decisive is not None and decisive.contrary:
+        headline += f"; that alone is within chance, as {len(statements)} such numbers were looked at"
     seeds = fewest(each.seeds for each in statements)
     return Verdict(word, headline, why + note, tuple(statements), tuple(lacking), seeds)
 

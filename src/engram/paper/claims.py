@@ -31,4 +31,17 @@ def _claims() -> tuple[Claim, ...]:
     return tuple(replace(claim, power=power.get(claim.number, ())) for claim in claims)
 
 
-CLAIMS = ClaimList("The paper's claims", _claims(), NOTE)
+ABOUT = (
+    "Episodic control acts by looking up similar past states in a memory, one table for each action. MFEC is a memory "
+    "and no network; NEC has a network that learns which states are alike; D3QN is a network without a memory, to "
+    "compare with. A strategy says what a full table forgets: LRU what was used longest ago, REW the lowest return, "
+    "SUR what surprised least; kM merges a new state into the nearest, DkM (the paper's) does so and drops clusters "
+    "whose count is used up, and Fading (ours) those whose count has faded. A cell is one agent, one environment "
+    "and one memory size."
+)
+SOURCE = (
+    "Agostinelli et al. (2019), Memory-Efficient Episodic Control Reinforcement Learning with Dynamic Online k-means"
+)
+CLAIMS = ClaimList(
+    "The paper's claims", _claims(), NOTE, source=SOURCE, address="https://arxiv.org/abs/1911.09560", about=ABOUT
+)

@@ -46,13 +46,16 @@ def _most_often_highest(comparison: Comparison) -> tuple[str, int]:
 
 
 def needed_in_words(where: str, block: Block, strategies: Collection[str]) -> str:
-    """How much memory others need for the best score of LRU, or of the first strategy; nothing if none reaches it."""
+    """How much memory others need for the best score of LRU, or of the first strategy; nothing if none reaches it.
+
+    Only sizes at which tables filled count: at others all strategies are the same.
+    """
     means = {
-        name: {size: float(scores.mean()) for size, scores in cells.items()}
+        name: {size: float(scores.mean()) for size, scores in cells.items() if size in block.filled_sizes}
         for name, cells in block.complete.items()
         if name in strategies
     }
-    if len(means) < 2:
+    if len(means) < 2 or not all(means.values()):
         return ""
     first = "lru" if "lru" in means else next(iter(means))
     level = max(means[first].values())
@@ -64,7 +67,7 @@ def needed_in_words(where: str, block: Block, strategies: Collection[str]) -> st
     ]
     score = score_number(level, block.digits)
     about = f"{where}: for the {score} that {strategy_among_others(first)} reaches with {enough:,} entries"
-    return f"{about}, {listed(parts)} are enough." if parts else ""
+    return f"{about}, {listed(parts)} are enough (interpolated, without an interval)." if parts else ""
 
 
 def _needed(means: Mapping[int, float], level: float) -> float:

@@ -70,13 +70,13 @@ class Scoreboard:
     def table(self) -> page.Table:
         """A row for each claim; its rule is folded below what was found."""
         rows = [self._row(claim, verdict) for claim, verdict in zip(self.claims.claims, self.verdicts, strict=True)]
-        return page.Table(["", "the paper says", "verdict", "we find", "power of the rule"], rows, prose=True)
+        return page.Table(["claim", "the paper says", "verdict", "we find", "power of the rule"], rows, prose=True)
 
     @property
     def rules(self) -> page.Table:
         """The rule of each claim, for readers of a repository, to whom nothing is folded."""
         rows = [[str(claim.number), " ".join(filter(None, (claim.rule, claim.note)))] for claim in self.claims.claims]
-        return page.Table(["", "rule"], rows, prose=True, note=self.claims.note)
+        return page.Table(["claim", "rule"], rows, prose=True, note=self.claims.note)
 
     @property
     def details(self) -> list[page.Block]:
@@ -108,7 +108,8 @@ def power(claim: Claim, verdict: Verdict) -> page.Entry:
     true = _simulated(claim.power, "paper", verdict.seeds)
     if true is None:
         return page.Entry("not simulated", dim=True)
-    below = [f"on the paper's own numbers, {in_words(true.seeds)}"]
+    numbers = "the paper's own numbers" if claim.printed else "numbers made so that it is true"
+    below = [f"on {numbers}, {in_words(true.seeds)}"]
     for world, where in WORLDS.items():
         chance = _simulated(claim.power, world, true.seeds)
         if chance is not None:

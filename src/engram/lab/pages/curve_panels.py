@@ -11,7 +11,7 @@ from engram.lab.cell import Cell
 from engram.lab.labels import strategy_label
 from engram.lab.pages.block import Block
 from engram.lab.pages.curves import ANY, Curve, CurvePanel
-from engram.lab.pages.wording import listed, seeds_in_words
+from engram.lab.pages.wording import seeds_in_words
 
 SHOWN = 4  # panels of an agent
 
@@ -113,6 +113,5 @@ class CurvePanels:
 
 
 def _entries(sizes: Sequence[int]) -> str:
-    """`50 entries`; of many sizes, the first and the last."""
-    names = [f"{size:,}" for size in sizes]
-    return f"{listed(names) if len(names) < 3 else f'{names[0]} to {names[-1]}'} entries"
+    """`50 entries`; of several sizes, the first and the last."""
+    return f"{sizes[0]:,}{f'–{sizes[-1]:,}' if len(sizes) > 1 else ''} entries"

@@ -92,8 +92,8 @@ def curve_grid(
                 axes.set_title(panel.title, fontsize=9.5, fontweight="bold", loc="left", pad=4)
                 if panel.note:
                     axes.text(
-                        *(0.5, 0.92, panel.note),
-                        **{"transform": axes.transAxes, "ha": "center", "va": "top", "fontsize": 8.5, "wrap": True},
+                        *(0.5, 0.5, panel.note),
+                        **{"transform": axes.transAxes, "ha": "center", "va": "center", "fontsize": 8.5, "wrap": True},
                     )
             grid[i, 0].set_ylabel(name)
             for j in range(len(line), columns):
@@ -153,11 +153,16 @@ def _readings(curve: Curve, band: Band) -> list[str]:
 
 
 def _limit(axes: Axes, curves: Sequence[Curve]) -> None:
-    """Let the axes begin at 0. Call it after everything is drawn, as a limit that is set no longer moves."""
+    """From 0 on, as far as there are returns: bands of few seeds may go beyond. Call it after everything is drawn."""
     axes.margins(x=0)
     axes.set_xlim(left=0)
-    if all((curve.returns >= 0).all() for curve in curves):
-        axes.set_ylim(bottom=0)
+    if not curves:
+        return
+    returns = [curve.returns for curve in curves]
+    least, most = min(float(each.min()) for each in returns), max(float(each.max()) for each in returns)
+    margin = 0.05 * (most - least) or 0.5
+    low, high = axes.get_ylim()
+    axes.set_ylim(0 if least >= 0 else max(low, least - margin), min(high, most + margin))
 
 
 def _label_ends(axes: Axes, curves: Sequence[Curve], looks: Mapping[str, Look]) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
 from engram.agents import label_of
 from engram.envs.names import short_name
 from engram.lab.evidence import Evidence
@@ -51,14 +53,18 @@ class Figures:
         seeds = {n for _, comparison in compared for n in comparison.seeds}
         known = max(seeds) >= FEWEST
         by_middles = any(comparison.middles_differ for _, comparison in compared)
-        what, whose = ("interquartile mean", "Yuen") if by_middles else ("mean over sizes of the mean", "Welch")
+        what, whose = ("interquartile mean", "Yuen") if by_middles else ("mean", "Welch")
         panels = [self._forest(block, comparison, by_middles=by_middles) for block, comparison in compared]
         caption = _joined(
             f"Left: {what} of the scores at all sizes at which tables filled"
-            + (f", with its 95 % interval ({whose})" if known else "")
-            + ("." if by_middles else "; the interquartile means of an agent are all the same."),
+            + (f", with its 95 % interval ({whose}), cut off where it goes beyond all scores" if known else "")
+            + ("." if by_middles else "; interquartile means would all be the same."),
             "Right: how probably a run of the strategy with the highest mean scores above one of this row at the same "
-            "size" + ("; where the interval crosses the line at one half, chance may explain it." if known else "."),
+            "size, where there are seeds enough to say so; where the interval crosses the line at one half, chance may "
+            "explain it. The sentence above asks for more: it compares means over sizes, all pairs of strategies "
+            "together at 95 %."
+            if known
+            else "",
             worth_in_words(seeds),
         )
         scores = f"{'Interquartile mean' if by_middles else 'Mean'} of the scores"
@@ -79,7 +85,9 @@ class Figures:
         ]
         count = len(comparison.sizes)
         where = f"{seeds_in_words(comparison.seeds)}{f' at each of {count} sizes' if count > 1 else ''}"
-        return forest.Panel(f"{self._where(block)}, {where}", block.env, rows)
+        scores = np.concatenate([each for by_size in comparison.scores.values() for each in by_size.values()])
+        span = float(scores.min()), float(scores.max())
+        return forest.Panel(f"{self._where(block)}, {where}", block.env, rows, span)
 
     def by_size(self) -> list[page.Block]:
         """Scores over memory sizes, for environments in which there are several."""

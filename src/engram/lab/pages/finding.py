@@ -1,7 +1,7 @@
 """What a study found, in plain words made from its scores."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
@@ -9,13 +9,16 @@ from pathlib import Path
 from engram.agents import label_of
 from engram.envs.names import short_name
 from engram.files.disk import read_file
+from engram.lab.grid import Task
 from engram.lab.labels import strategy_among_others, strategy_in_words, strategy_label
 from engram.lab.pages.block import Block
 from engram.lab.pages.numbers import score_number
 from engram.lab.pages.wording import counted, listed, number_in_words, seeds_in_words, sentence
 from engram.lab.ranking import Comparison
 
+FEW_NAMES = 4  # of strategies, up to which they are named
 FEW_PLACES = 3  # environments and agents up to which the finding of each is in the first sentence
+HARDLY = 0.2  # of the way from having learned nothing to solved
 NO_TABLE = "no table ever filled, so nothing had to be forgotten and all strategies are the same"
 ALIKE = "no strategy differs from another beyond chance"
 
@@ -34,14 +37,30 @@ def read_finding(path: Path) -> str:
     return unescape(found[1]).replace("\N{NO-BREAK SPACE}", " ") if found else ""
 
 
-def find(blocks: Sequence[Block]) -> Finding:
+def find(blocks: Sequence[Block], tasks: Mapping[str, Task] | None = None) -> Finding:
     """What the strategies of a study came to, all environments and agents together."""
     if not blocks:
         return Finding("No agent of this study has a memory, so there is nothing to forget.")
     if len(blocks) <= FEW_PLACES:
         details = [sentence(f"{_place(block, blocks)}: {text}") for block in blocks if (text := _detail(block))]
-        return Finding(_each(blocks), details)
+        return Finding(" ".join([*_hardly_learned(blocks, tasks or {}), _each(blocks)]), details)
     return Finding(_tally(blocks), [sentence(f"{_place(block, blocks)}: {_clause(block)}") for block in blocks])
+
+
+def _hardly_learned(blocks: Sequence[Block], tasks: Mapping[str, Task]) -> list[str]:
+    """A sentence for each environment in which no strategy comes far from what one scores who has learned nothing."""
+    found = []
+    for env, task in tasks.items():
+        there = [(block, each) for block in blocks if block.env == env and (each := block.comparison) is not None]
+        highest = max((each.mean(each.order[0]) for _, each in there), default=task.solved)
+        if (highest - task.nothing) / (task.solved - task.nothing) < HARDLY:
+            digits = there[0][0].digits
+            best, nothing, solved = (score_number(each, digits) for each in (highest, task.nothing, task.solved))
+            found.append(
+                f"{short_name(env)} is hardly learned: the highest mean over sizes is {best}, where {nothing} is what "
+                f"an agent scores that never reaches the goal, and {solved} counts as solved."
+            )
+    return found
 
 
 def _each(blocks: Sequence[Block]) -> str:
@@ -108,23 +127,22 @@ def _ranking(comparison: Comparison) -> str:
     """Which strategy is highest, and which others it is above."""
     first, *others = comparison.order
     below = comparison.above[first]
-    if not below:
-        pairs = [f"{strategy_label(name)} above {_labels(them)}" for name, them in comparison.above.items() if them]
-        return (
-            f"{strategy_label(first)} has the highest mean, within chance of every other (told apart: {listed(pairs)})"
-        )
     if len(below) == len(others):
-        return (
-            f"{strategy_in_words(first)} scores above {_labels(others) if len(others) == 1 else 'every other strategy'}"
-        )
+        them = _labels(others) if len(others) <= FEW_NAMES else f"each of {number_in_words(len(others))} others"
+        return f"{strategy_in_words(first)} scores above {them}"
     alike = [name for name in others if name not in below]
-    return f"{strategy_in_words(first)} scores highest: above {_labels(below)}, within chance of {_labels(alike)}"
+    if len(below) >= len(alike):
+        return f"{strategy_in_words(first)} scores highest: above {_labels(below)}, within chance of {_labels(alike)}"
+    pairs = [f"{strategy_label(name)} above {_labels(them)}" for name, them in comparison.above.items() if them]
+    return f"no strategy is ahead: all that can be told from chance is {listed(pairs)}"
 
 
 def _detail(block: Block) -> str:
     """How far the highest lies above the next, and at how many sizes."""
     comparison = block.comparison
-    if comparison is None or comparison.all_the_same or is_too_few(comparison) or not any(comparison.above.values()):
+    if comparison is None or comparison.all_the_same or is_too_few(comparison):
+        return ""
+    if not comparison.above[comparison.order[0]]:
         return ""
     first, second = comparison.order[:2]
     gap = comparison.gap(first, second)

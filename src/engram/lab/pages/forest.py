@@ -13,6 +13,7 @@ from engram.pictures.marks import mark
 
 ONE_COLUMN = 3  # panels, up to which they stand below one another
 NARROW = 4.9  # inches: as much as a phone shows
+RUNS = (" run", " runs")
 ROW, ABOVE_ROWS = 0.23, 0.78  # inches: a strategy, and what else a panel needs
 
 
@@ -33,6 +34,7 @@ class Panel:
     title: str
     scale: str
     rows: Sequence[Row]  # the highest first
+    span: tuple[float, float]  # the lowest and the highest score of a run, beyond which intervals are cut off
 
 
 def forest(panels: Sequence[Panel], looks: Mapping[str, Look], scores: str) -> Figure:
@@ -67,8 +69,9 @@ def forest(panels: Sequence[Panel], looks: Mapping[str, Look], scores: str) -> F
 
 
 def _limits(panels: Sequence[Panel]) -> tuple[float, float]:
+    least, most = min(panel.span[0] for panel in panels), max(panel.span[1] for panel in panels)
     ends = [value for panel in panels for row in panel.rows for value in row.score if isfinite(value)]
-    low, high = min(ends), max(ends)
+    low, high = max(min(ends), least), min(max(ends), most)
     margin = 0.06 * (high - low) or 0.5
     return low - margin, high + margin
 
@@ -80,16 +83,16 @@ def _draw(left: Axes, right: Axes, panel: Panel, looks: Mapping[str, Look]) -> N
         _dot(left, row.score, place, colour, row)
         if row.below_first is None:
             right.text(0, place, "the highest", va="center", fontsize=8)
-        else:
+        elif row.below_first.bounded:
             _dot(right, row.below_first, place, colour, row)
-        count = f"{row.runs}{' runs' if place == 0 else ''}"
+        count = f"{row.runs}{RUNS[row.runs > 1] if place == 0 else ''}"
         right.text(1.06, place, count, va="center", fontsize=8, transform=right.get_yaxis_transform())
     left.set_yticks(range(len(panel.rows)), [row.label for row in panel.rows])
     left.set_title(panel.title, fontsize=9.5, fontweight="bold", loc="left", pad=17)
     right.set_title(f"{first} above it", fontsize=9, loc="left", pad=4)
     right.set_yticks([])
     right.spines["left"].set_visible(False)
-    right.axvline(0.5, color=SOFT, linewidth=1, linestyle=(0, (3, 2)), zorder=0)
+    right.plot([0.5, 0.5], [0.5, len(panel.rows) - 0.4], color=SOFT, linewidth=1, linestyle=(0, (3, 2)), zorder=0)
     right.set_xlim(-0.04, 1.04)
     right.set_xticks([0, 0.5, 1], ["0", "½", "1"])
     for axes in (left, right):

@@ -47,6 +47,20 @@ class Findings:
 
 
 @dataclass(frozen=True)
+class Source:
+    """What the studies are about: where its claims were made, with a link."""
+
+    text: str
+    source: str
+    address: str
+
+    def html(self) -> str:
+        """A paragraph."""
+        link = f'<a href="{escape(self.address)}">{escape(self.source)}</a>'
+        return f"<p>{text_html(self.text)} {link}.</p>"
+
+
+@dataclass(frozen=True)
 class FilmFile:
     """A film beside the page; who has asked for less motion sees a picture of its end."""
 

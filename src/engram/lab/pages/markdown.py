@@ -25,7 +25,7 @@ from engram.lab.pages.panels import Panels
 
 def markdown(page: Page) -> str:
     """A page as Markdown, without its folded blocks."""
-    return "\n\n".join([f"# {page.title}", *_blocks(page.blocks)]) + "\n"
+    return "\n\n".join([f"# {_escape(page.title)}", *_blocks(page.blocks)]) + "\n"
 
 
 def _blocks(blocks: Sequence[Block]) -> list[str]:
@@ -56,7 +56,7 @@ def _block(block: Block) -> list[str]:  # noqa: PLR0911 (one for each kind)
         case Film(file=file):
             return [f"![{file}]({file})"]
         case Section(title=title, blocks=inside):
-            return [f"## {title}", *_blocks(inside)]
+            return [f"## {_escape(title)}", *_blocks(inside)]
         case Folded() | Ornament():
             return []
     raise TypeError(f"there is no Markdown for {type(block).__name__}")

@@ -35,13 +35,14 @@ def _facts(calls: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """Wall-clock, machine and versions."""
     if not calls:
         return {}
+    times = [
+        f"{call['seconds'] / 60:.1f} min for {call['runs']['done']} runs on {call['where']} "
+        f"({call['started'][:10]}; {call['runs']['reused']} reused, {call['runs']['failed']} failed)"
+        for call in calls
+        if call["runs"]["done"]
+    ]
     return {
-        "Wall-clock": [
-            f"{call['seconds'] / 60:.1f} min for {call['runs']['done']} runs on {call['where']} "
-            f"({call['started'][:10]}; {call['runs']['reused']} reused, {call['runs']['failed']} failed)"
-            for call in calls
-            if call["runs"]["done"]
-        ],
+        "Wall-clock": times or ["not known: all runs were taken from other studies"],
         "Machine": sorted({f"{call['platform']}, {call['cores']} cores" for call in calls}),
         "Versions": sorted(
             {

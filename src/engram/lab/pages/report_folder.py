@@ -1,6 +1,7 @@
 """A report's folder: the page for a browser, the same for readers of a repository, and figures."""
 
 import re
+from collections.abc import Sequence
 from html import unescape
 from pathlib import Path
 
@@ -14,9 +15,12 @@ from engram.pictures.legend_keys import take_legend
 PAGES = ("index.html", "README.md")
 
 
-def check_page_folder(out: Path, about: str) -> None:
-    """Raise StorageError if writing a page to a folder would replace one about something else, or what is none."""
-    for name in PAGES:
+def check_page_folder(out: Path, about: str, also: Sequence[str] = ()) -> None:
+    """Raise StorageError if writing a page to a folder would replace one about something else, or what is none.
+
+    `also` has the names of files that are written beside it.
+    """
+    for name in (*PAGES, *also):
         check_replaceable(
             out / name,
             lambda: about != "" and about == _about(out / PAGES[0]),

@@ -12,6 +12,7 @@ from functools import cached_property
 from html import unescape
 from io import BytesIO
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 from PIL import Image
 
@@ -22,8 +23,8 @@ from engram.lab.evidence import Evidence
 from engram.lab.grid import Study
 from engram.lab.pages.claims_table import Scoreboard, Shares
 from engram.lab.pages.finding import read_finding
-from engram.lab.pages.landing_page import FilmFile, Visit, landing_page
-from engram.lab.pages.page import Finding
+from engram.lab.pages.landing_page import FilmFile, Source, Visit, landing_page
+from engram.lab.pages.page import Block, Finding, Text
 from engram.lab.pages.site_frame import Frame, Link
 from engram.lab.pages.social_card import social_card
 from engram.lab.reports import Report, find_report
@@ -112,16 +113,16 @@ class Site:
         files = [each.name for each in list_files(written.parent, "*") if each.suffix in DATA]
         return Visit(
             self.name_of(path),
-            f"{name}/{written.name}",
+            f"{quote(name)}/{written.name}",
             unescape(title[1]) if title else name,
             read_finding(written),
-            {each: f"{name}/{each}" for each in files},
+            {each: f"{quote(name)}/{quote(each)}" for each in files},
         )
 
     def _write_first_page(self, folder: Path, out: Path, visits: Sequence[Visit], scores: Scoreboard | None) -> None:
         page = landing_page(
             TITLE,
-            [Finding(scores.sentence("claims of the paper")), Shares(scores.counts)] if scores else [],
+            [Finding(scores.sentence("claims of the paper")), Shares(scores.counts), *self._about()] if scores else [],
             visits,
             claims=scores.details if scores else (),
             film=self._film(folder),
@@ -131,6 +132,11 @@ class Site:
         findings = [each.finding for each in visits if each.finding]
         card = social_card(TITLE, scores.counts if scores else {}, scores.parts if scores else (), findings)
         write_atomically(folder / CARD, card)
+
+    def _about(self) -> list[Block]:
+        """What the studies are about, and what the words on the pages mean."""
+        about = Source("Claims and published numbers are those of", self.claims.source, self.claims.address)
+        return [about, Text(self.claims.about)] if self.claims.source else []
 
     def _commands(self, out: Path) -> dict[str, str]:
         known, deciding = [path.name for path in self.folders if path.name in self.studies], self._deciding
@@ -166,7 +172,7 @@ class Site:
         frame = Frame(list(links), CARD, url)
         titles = {each.address: each.title for each in visits}
         for link, finding in links.items():
-            path, title = folder / link.address, titles.get(link.address, TITLE)
+            path, title = folder / unquote(link.address), titles.get(link.address, TITLE)
             html = read_file(path).decode()
             framed = frame.around(html, link, title=title, description=finding or title)
             write_atomically(path, framed.encode())

@@ -153,7 +153,7 @@ def _say(axes: Axes, text: str) -> None:
 
 
 def _sizes_below(axes: Axes, panel: Panel, *, last: bool) -> None:
-    """Label the axis with the sizes that have room, starred where no table ever filled, and the last row with a name."""
+    """Label the axis with the sizes that have room, starred where no table ever filled; the last row has a name."""
     names = [f"{_short(size)}{'*' if size in panel.empty else ''}" for size in panel.sizes]
     grid = axes.get_gridspec()
     width = 0.8 * PAGE_WIDTH / (grid.ncols if grid else 1)  # inches, about
@@ -165,7 +165,7 @@ def _sizes_below(axes: Axes, panel: Panel, *, last: bool) -> None:
 
 
 def with_room(sizes: Sequence[int], widths: Sequence[float]) -> set[int]:
-    """The sizes whose labels fit side by side on a logarithmic axis of width 1: the first, the last and what is left."""
+    """The first and the last size, and those between them whose labels fit on a logarithmic axis of width 1."""
     span = np.log(sizes[-1] / sizes[0]) or 1.0
     middles = [float(np.log(size / sizes[0]) / span) for size in sizes]
     shown = {sizes[0], sizes[-1]}

@@ -26,7 +26,7 @@ from engram.lab.pages.score_tables import Row, entry, improvement_table, interva
 from engram.lab.pages.scores_csv import scores_csv
 from engram.lab.pages.style import Look, baseline_looks, looks
 from engram.lab.pages.training_table import training_table
-from engram.lab.pages.variants import find_variants, variants_in_words, variants_table
+from engram.lab.pages.variants import Variant, find_variants, variants_in_words, variants_table
 from engram.lab.pages.wording import counted, evaluations_in_words, listed, score_in_words, seeds_in_words, sentence
 from engram.lab.results import Results
 from engram.lab.verdicts import ClaimList, place_label
@@ -113,7 +113,20 @@ class StudyReport:
     @cached_property
     def found(self) -> Finding:
         """What the study found."""
-        return find(self.every_block)
+        strategies = find(self.every_block, self.study.tasks)
+        if not self.variants:
+            return strategies
+        return Finding(variants_in_words(self.variants), (strategies.headline, *strategies.details))
+
+    @cached_property
+    def variants(self) -> list[Variant]:
+        """What runs that differ from the rest of the study come to."""
+        return find_variants(self.results)
+
+    @property
+    def title(self) -> str:
+        """The page's title."""
+        return self.study.title or self.results.title
 
     @property
     def finding(self) -> str:
@@ -129,7 +142,7 @@ class StudyReport:
         self.results.export(self.out)
         table = scores_csv(self.evidence, self.runs, self.study.references)
         write_atomically(self.out / "scores.csv", table.encode())
-        return write_page(page.Page(self.study.title or self.results.title, self.content()), self.out)
+        return write_page(page.Page(self.title, self.content()), self.out)
 
     def content(self) -> list[page.Block]:
         """The page from top to bottom, in the order in which a reader asks."""
@@ -145,12 +158,15 @@ class StudyReport:
         ]
 
     def first_figure(self) -> list[page.Block]:
-        """The figure that shows the finding."""
-        return self.figures.finding(self.finding)
+        """The figure that shows the finding; of variants, their table and then the figure of the strategies."""
+        if not self.variants:
+            return self.figures.finding(self.finding)
+        strategies = self.found.details[0]
+        return [variants_table(self.variants), page.Text(strategies), *self.figures.finding(strategies)]
 
     def details(self) -> list[page.Block]:
         """The finding in more detail; folded where there is much of it."""
-        texts: list[page.Block] = [page.Text(text) for text in self.found.details]
+        texts: list[page.Block] = [page.Text(text) for text in self.found.details[1 if self.variants else 0 :]]
         return [page.Folded("In each environment, with each agent", texts)] if len(texts) > FEW_DETAILS else texts
 
     def sections(self) -> list[page.Block]:
@@ -159,18 +175,12 @@ class StudyReport:
         return [
             *_section("Scores by memory size", self.figures.by_size()),
             *_section(beside, self.tables()),
-            *_section("Variants", self.variants()),
             *self.claims(),
             *_section("Learning curves", self.figures.curves()),
             *_section("What the memories hold", held_blocks(self.results.folder, self.out)),
             *_section("How much memory a score needs", self.figures.needed()),
             *_section("Training beside evaluation", self.training()),
         ]
-
-    def variants(self) -> list[page.Block]:
-        """What runs that differ from the rest of the study come to."""
-        found = find_variants(self.results)
-        return [page.Text(variants_in_words(found)), variants_table(found)] if found else []
 
     def warnings(self) -> list[page.Block]:
         """Runs that are missing, runs that should not be in one cell, and runs of an earlier version of the study."""
@@ -253,15 +263,17 @@ class StudyReport:
             return []
         every: ClaimList = load(self.study.claims)
         mine = [claim for claim in every.claims if self.study.name in claim.studies]
-        if not mine:
-            return []
-        blocks = claims_blocks(replace(every, claims=tuple(mine)), self.evidence)
         wider = [claim for claim in mine if len(claim.studies) > 1]
+        alone = [claim for claim in mine if claim not in wider]
+        blocks = claims_blocks(replace(every, claims=tuple(alone)), self.evidence) if alone else []
         if wider:
             studies = dict.fromkeys(name for claim in wider for name in claim.studies)
-            numbers, folders = (", ".join(str(claim.number) for claim in wider), " ".join(f"runs/{n}" for n in studies))
-            text = f"Decided here from one study of several: {numbers}. From all of them: engram claims {folders}"
+            numbers, folders = listed([str(claim.number) for claim in wider]), " ".join(f"runs/{n}" for n in studies)
+            which = f"Claim {numbers} is" if len(wider) == 1 else f"Claims {numbers} are"
+            text = f"{which} about several studies, and decided from all of them together: engram claims {folders}"
             blocks.append(page.Text(text, note=True))
+        if not blocks:
+            return []
         return [page.Section(every.title, [*blocks, *self._shorter_training()])]
 
     def _shorter_training(self) -> list[page.Block]:

@@ -78,7 +78,11 @@ def variants_in_words(variants: Sequence[Variant]) -> str:
             changed[each.name] = changed.get(each.name, 0) + 1
     names = list(dict.fromkeys(each.name for each in variants))
     if not changed:
-        return sentence(f"none of {counted(len(names), 'variant')} ({listed(names)}) changes a score beyond chance")
+        least = min(len(scores) for each in variants for scores in (each.scores, each.plain))
+        return sentence(
+            f"none of {counted(len(names), 'variant')} ({listed(names)}) changes a score beyond chance; with n = "
+            f"{least} only large changes would show"
+        )
     parts = [f"{name} in {number_in_words(times)}" for name, times in changed.items()]
     return sentence(
         f"of {counted(len(variants), 'cell')} with a variant, these differ beyond chance from the same cell without "

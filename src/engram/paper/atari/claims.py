@@ -48,7 +48,7 @@ def _faster(evidence: Evidence, agent: str) -> Findings:
         ours, theirs = ({c: s for c, s in evidence.curves.items() if c[:2] == (game, a)} for a in (agent, "d3qn"))
         missing = any(cell.env == game and cell.agent in (agent, "d3qn") for cell in evidence.incomplete)
         if missing or not ours or not theirs:
-            lacking.append(f"{place_label(game, agent)} or D3QN: not run")
+            lacking.append(f"{place_label(game, agent)} and D3QN: not both run")
             continue
         last = min(int(steps[-1]) for cells in (ours, theirs) for s in cells.values() for steps, _ in s.values())
         for cells, sign in ((ours, 1), (theirs, -1)):

@@ -155,5 +155,6 @@ CLAIMS = (
         convergence,
         least_seeds=5,
         note="A fall after 5,000 steps is no convergence.",
+        printed=False,
     ),
 )

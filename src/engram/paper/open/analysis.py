@@ -94,7 +94,10 @@ class OpenReport(StudyReport):
         )
         seeds = {len(scores) for each in self.changes for pair in each.pairs for scores in pair}
         intervals = counted(len(self.changes), "interval")
-        over = f"Means over strategies, {seeds_in_words(seeds)}; {intervals}, all together at 95 %."
+        over = (
+            f"These are means over strategies, {seeds_in_words(seeds)}, and the {intervals} hold all together at 95 %. "
+            "The tables below show each interval by itself: of so many, a few lie beside 0 by chance alone."
+        )
         return Finding(headline, [*(sentence(f"{name}: {'; '.join(where)}") for name, where in changed.items()), over])
 
     def first_figure(self) -> list[page.Block]:
@@ -103,8 +106,9 @@ class OpenReport(StudyReport):
 
     def summary(self) -> list[str]:
         """The number of runs, the protocol, and what the rows are."""
+        agents = listed([label_of(agent) for agent in self.agents])
         return [
-            f"{self.results.runs.height} runs of {listed([label_of(agent) for agent in self.agents])}. {self.protocol} "
+            f"{self.results.runs.height:,} runs of {agents}. {self.protocol} "
             "Each row changes one thing that the paper does not say; everything else stays as it is in the other "
             "studies."
         ]

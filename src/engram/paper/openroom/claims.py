@@ -72,6 +72,7 @@ CLAIMS = (
         ("openroom",),
         best_in_openroom,
         least_seeds=5,
+        printed=False,
     ),
     Claim(
         9,
@@ -83,5 +84,6 @@ CLAIMS = (
         ("openroom",),
         does_well_from,
         least_seeds=5,
+        printed=False,
     ),
 )
