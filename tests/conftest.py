@@ -14,7 +14,9 @@ from engram.files.arrays import split
 from engram.typing import Floats
 from tests.examples import THOROUGH
 
-settings.register_profile("thorough", max_examples=THOROUGH)
+settings.register_profile("usual", deadline=None)  # how long an example takes is the machine's business
+settings.register_profile("thorough", settings.get_profile("usual"), max_examples=THOROUGH)
+settings.load_profile("usual")
 
 
 def pytest_configure() -> None:
