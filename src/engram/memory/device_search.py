@@ -90,12 +90,12 @@ class Search:
         self.sizes = torch.zeros(self.tables, dtype=torch.int32, device=keys.device)
         self.row_numbers = self.capacity * self.key_size  # held at a time for each row
         self._slots = torch.arange(self.capacity, device=keys.device)
-        self._noted = np.zeros(self.tables, np.int64)
+        self._noted = bytes(8 * self.tables)  # sizes that the device knows
 
     def note_sizes(self, sizes: Longs) -> None:
         """Send the sizes of the tables to the device, if they have changed."""
-        if not np.array_equal(sizes, self._noted):
-            self._noted = sizes.copy()
+        if sizes.tobytes() != self._noted:
+            self._noted = sizes.tobytes()
             self.sizes.copy_(torch.from_numpy(sizes.astype(np.int32)))
 
     def work(self, queries: int, rows: int, wanted: int) -> Any | None:

@@ -155,7 +155,7 @@ class FrameObservations(Observations):
         self._frames = allocate((self._room, *shape[1:]), dtype, capacity)
         self._written = 0  # frames ever stored
         self._last = np.zeros(capacity, np.int64)  # the number of each observation's newest frame
-        self._previous = np.zeros(shape, dtype)
+        self._previous = bytes(prod(shape))  # the newest observation
         self._offsets = np.arange(1 - shape[0], 1)
 
     @property
@@ -170,19 +170,19 @@ class FrameObservations(Observations):
 
     def add(self, observation: Array) -> int:
         """Store the frames of an observation that are new, and return its number."""
-        previous = self._previous
+        seen, previous = observation.tobytes(), memoryview(self._previous)  # bytes are compared at once
         if self.newest < 0:
             frames = observation
-        elif observation[:-1].tobytes() == previous[1:].tobytes():  # bytes are compared at once
+        elif seen.startswith(previous[len(previous) // len(observation) :]):
             frames = observation[-1:]
-        elif observation.tobytes() == previous.tobytes():  # as when a lost life ends an episode
+        elif seen == self._previous:  # as when a lost life ends an episode
             frames = observation[:0]
         else:
             frames = observation
         for frame in frames:
             self._frames[self._written % self._room] = frame
             self._written += 1
-        previous[...] = observation
+        self._previous = seen
         self.newest = number = self.newest + 1
         self._last[number % self.capacity] = self._written - 1
         return number
@@ -205,7 +205,7 @@ class FrameObservations(Observations):
     @property
     def nbytes(self) -> int:
         """Bytes of memory when the buffer is full."""
-        return self._frames.nbytes + self._last.nbytes + self._previous.nbytes
+        return self._frames.nbytes + self._last.nbytes + len(self._previous)
 
     def state_dict(self, since: int = 0) -> dict[str, Any]:
         """The stored observations from number `since` on, oldest first."""
@@ -233,7 +233,7 @@ class FrameObservations(Observations):
         self._frames[np.arange(written - len(frames), written) % self._room] = frames
         require(self._oldest == self.oldest, "every observation has its frames")
         if newest >= 0:
-            self._previous[...] = self.get(np.array([newest]))[0]
+            self._previous = self.get(np.array([newest])).tobytes()
 
     def check_valid(self) -> None:
         """Raise InvalidInputError unless the content is consistent."""
