@@ -191,6 +191,11 @@ class Recordings(Generic[T]):
             del self._kept[next(iter(self._kept))]
         return found
 
+    @property
+    def last(self) -> T:
+        """The one that was asked for last."""
+        return self._kept[next(reversed(self._kept))]
+
     def __iter__(self) -> Iterator[T]:
         return iter(self._kept.values())
 

@@ -250,7 +250,8 @@ def test_acting_on_a_device_finds_what_reading_does() -> None:
         for each in (memory, other):
             write(each, np.random.default_rng(len(each.entries(0)["keys"])), 7)
         seen = images(rng, 1)
-        key = glance(seen[0])
+        glance.begin(seen[0])
+        key = glance.key()
         np.testing.assert_allclose(key, network(seen), rtol=1e-5, atol=1e-7)
         np.testing.assert_allclose(glance.read(), other.read(key, touch=True), rtol=1e-5)
         for action in range(ACTIONS):
@@ -352,8 +353,10 @@ def test_keys_that_are_not_finite_stop_nec_before_anything_changes() -> None:
         network.learn(returns(rng), memory)
     for mine, was in zip(network.optimiser.state, before, strict=True):
         torch.testing.assert_close(mine, was, rtol=0, atol=0, equal_nan=True)
+    glance = KeyGlance(network, memory)
+    glance.begin(images(rng, 1)[0])
     with pytest.raises(DivergedError, match="the network gives keys that are not finite"):
-        KeyGlance(network, memory)(images(rng, 1)[0])
+        glance.key()
 
 
 @pytest.mark.parametrize("kind", [NEC, D3QN])

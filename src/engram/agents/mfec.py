@@ -23,7 +23,6 @@ from engram.envs import EnvLike
 from engram.errors import InvalidInputError
 from engram.exploration.epsilon_greedy import EpsilonGreedy
 from engram.exploration.greedy import greedy, uniform
-from engram.hashing import state_of
 from engram.memory import EpisodicMemory
 from engram.memory.batch import check_merging
 from engram.memory.quick import Desk
@@ -165,11 +164,11 @@ class MFEC(Agent):
 
     def _act_plainly(self, observation: Array, step: int) -> int:
         """The same step by step, which parts of any kind can take."""
-        keys = self.recall.see(observation)  # [1, key_size]
+        keys, state = self.recall.see(observation)
         view = self.recall.view.at(keys)
         best = float(view.only(self.loop.allowed).q_values().max()) if self._always_reads else 0.0
         action = self.choose(step, view)
-        self.unfinished.add(keys[0], step if self.config.duplicates else state_of(observation), action)
+        self.unfinished.add(keys[0], step if self.config.duplicates else state, action)
         if self.config.horizon is not None:
             self._write_early(self.config.horizon, best)
         return action

@@ -20,7 +20,6 @@ from engram.envs import EnvLike
 from engram.errors import InvalidInputError
 from engram.exploration.epsilon_greedy import EpsilonGreedy
 from engram.exploration.greedy import greedy, uniform
-from engram.hashing import state_of
 from engram.memory import EpisodicMemory
 from engram.memory.quick import UNUSABLE, Desk
 from engram.memory.raw_clusters import check_observed
@@ -223,11 +222,11 @@ class NEC(Agent):
 
     def _act_plainly(self, observation: Array, step: int) -> int:
         """The same step by step, which parts of any kind can take."""
-        keys = self.recall.see(observation)  # [1, key_size]
+        keys, state = self.recall.see(observation)
         view = self.recall.view.at(keys).only(self.loop.allowed)
         best = float(view.q_values().max())
         action = self.choose(step, view)
-        self.unfinished.add(keys[0], state_of(observation), action)
+        self.unfinished.add(keys[0], state, action)
         self.unfinished.best.append(best)
         self.replay.add(observation, action)
         return action

@@ -1,6 +1,6 @@
 """How an episodic agent uses its memory: keys of observations, values at keys, and episodes that are written."""
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from engram.agents.common.waiting import Waiting
 from engram.encoders.base import Encoder, checked
 from engram.errors import InvalidInputError
 from engram.exploration import View
+from engram.hashing import state_of
 from engram.memory import EpisodicMemory
 from engram.parts import Spaces
 from engram.training.loop import LoopState
@@ -36,11 +37,21 @@ class Encodes(Protocol):
 class Glances(Protocol):
     """What looks at an observation on a device: its key, and what is near it there, at once."""
 
-    def __call__(self, observation: Array) -> Floats:
-        """[…] → [1, key_size]."""
+    def begin(self, observation: Array) -> None:
+        """Begin to look at an observation; a GPU goes on with it beside the host."""
+
+    def key(self) -> Floats:
+        """The key of that observation, [1, key_size], once it is found."""
 
     def read(self) -> Floats:
         """Q of every action at the key that was last returned, [1, actions]; counts as use."""
+
+
+class Seen(NamedTuple):
+    """The observation of a training step as the memory takes it."""
+
+    keys: Any  # [1, key_size]; before keys have settled, the observation itself
+    state: int  # which it is
 
 
 class Recall:
@@ -73,24 +84,26 @@ class Recall:
         self.unfinished, self.waiting = Episode(), Waiting()
         self.view = View(spaces.actions, q_values=self._look_up, distances=self._measure, ties=ties)
 
-    def see(self, observation: Array) -> Any:
-        """The key of a training step's observation, [1, key_size]; before keys have settled, the observation itself."""
+    def see(self, observation: Array) -> Seen:
+        """The key of a training step's observation, and which state it is."""
         if self._fixed:
             return self._look(observation)
         encoder, was_settled = self.encoder, self.encoder.settled
         encoder.update(observation)
         if not encoder.settled:
-            return np.array(observation[None])
+            return Seen(np.array(observation[None]), state_of(observation))
         if not was_settled:
             self._settle()
         return self._look(observation)
 
-    def _look(self, observation: Array) -> Any:
-        """The key of an observation, [1, key_size]; on a device its neighbours are found on the way."""
+    def _look(self, observation: Array) -> Seen:
+        """The same where keys have settled; on a device the key's neighbours are found on the way."""
         if self._glance is None:
-            return self._encode(observation[None])
-        self._glanced = self._glance(observation)
-        return self._glanced
+            return Seen(self._encode(observation[None]), state_of(observation))
+        self._glance.begin(observation)
+        state = state_of(observation)  # while the device looks
+        self._glanced = self._glance.key()
+        return Seen(self._glanced, state)
 
     def _settle(self) -> None:
         """Encode and write all that waited, and encode the unfinished episode."""

@@ -14,6 +14,7 @@ from engram.memory import EpisodicMemory
 from engram.memory.probe import Near
 from engram.networks import Network, make_module
 from engram.networks.dense import NO_SUMS
+from engram.networks.inference import infer
 from engram.networks.inputs import as_input
 from engram.recording import Exchange, Field, Recorded, Recordings
 from engram.replay.returns import ReturnBatch
@@ -242,11 +243,14 @@ class KeyGlance:
         self._views: Recordings[KeyView] = Recordings()
         self._found: Any = None
 
-    def __call__(self, observation: Array) -> Floats:
-        """The key, [1, key_size]."""
+    def begin(self, observation: Array) -> None:
+        """Begin to look at an observation; a GPU goes on with it beside the host."""
         batch = encoded(self._network.front, observation[None])
-        view = self._views.get(kind_of(batch), lambda: KeyView(self._network, self._memory, batch))
-        keys, self._found = view(batch)
+        self._views.get(kind_of(batch), lambda: KeyView(self._network, self._memory, batch)).begin(batch)
+
+    def key(self) -> Floats:
+        """The key of that observation, [1, key_size], once it is found."""
+        keys, self._found = self._views.last.end()
         return keys
 
     def read(self) -> Floats:
@@ -264,18 +268,21 @@ class KeyView:
         self._found = Exchange(network.device, {"key": ((1, memory.key_size), np.float32)})
         self._recorded = Recorded(self._work, network.device, possible=self._probe.recordable)
 
-    def __call__(self, batch: Array) -> tuple[Floats, Any]:
-        """The key of an encoded observation [1, …], and what was found."""
+    def begin(self, batch: Array) -> None:
+        """Begin with an encoded observation [1, …]."""
         self._source.take(self._given, batch)
         self._probe.aim()
         self._recorded()
+
+    def end(self) -> tuple[Floats, Any]:
+        """Its key, and what was found."""
         self._recorded.wait()
         return checked(self._found.here["key"].copy()), self._probe.found()
 
     @torch.no_grad()
     def _work(self) -> None:
         self._given.send()
-        key = self._network.module(self._source.get(self._given)[0])
+        key = infer(self._network.module, self._source.get(self._given)[0])
         self._probe.find(key)
         self._found.there["key"].copy_(key)
         self._found.fetch()

@@ -13,6 +13,7 @@ from engram.agents.learners.rmsprop_torch import Feedback, RMSprop
 from engram.devices import check_weights, put, torch
 from engram.networks import Network, make_module
 from engram.networks.dense import NO_SUMS
+from engram.networks.inference import infer
 from engram.networks.inputs import as_input
 from engram.recording import Exchange, Recorded, Recordings, at_once
 from engram.replay.transitions import Batch
@@ -46,14 +47,17 @@ class QNetwork:
         batch = encoded(self.front, observations)
         if len(batch) == 1:
             return self._glances.get(kind_of(batch), lambda: Glance(self, batch))(batch)
-        with torch.no_grad():
-            found: Floats = self.forward(as_input(torch.tensor(batch), self.device)).cpu().numpy()
+        found: Floats = self.infer(as_input(torch.tensor(batch), self.device)).cpu().numpy()
         return found
 
     def forward(self, batch: torch.Tensor) -> torch.Tensor:
         """Encoded observations on the device [B, …] → [B, actions], with gradients."""
         heads: torch.Tensor = self._layers(batch)
         return heads @ self._combination
+
+    def infer(self, batch: torch.Tensor) -> torch.Tensor:
+        """The same without gradients."""
+        return infer(self._layers, batch) @ self._combination
 
     def check_valid(self) -> None:
         """Raise InvalidInputError unless every weight is one that can be saved and loaded."""
@@ -93,7 +97,7 @@ class Glance:
     @torch.no_grad()
     def _work(self) -> None:
         self._given.send()
-        self._found.there["q"].copy_(self._network.forward(self._source.get(self._given)[0]))
+        self._found.there["q"].copy_(self._network.infer(self._source.get(self._given)[0]))
         self._found.fetch()
 
 
@@ -220,7 +224,7 @@ class QStep:
     def _values(self, following: torch.Tensor) -> list[Callable[[], torch.Tensor]]:
         """What computes Q'(s', ·), [B, actions], and, if double, Q(s', ·)."""
         networks = [self._learner.target, self._learner.online][: 1 + self._learner.settings.double]
-        return [partial(torch.no_grad()(network.forward), following) for network in networks]
+        return [partial(network.infer, following) for network in networks]
 
     def targets(self, values: list[torch.Tensor]) -> torch.Tensor:
         """y = r + γ Q'(s', argmaxₐ Q(s', a)), or r + γ maxₐ Q'(s', a) if not double; nothing follows an end. [B, 1]."""
