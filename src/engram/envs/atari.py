@@ -1,4 +1,4 @@
-"""Atari games with the paper's preprocessing, which ale-py does inside the emulator."""
+"""Atari games with the paper's preprocessing: the same frames, rewards and games as ale-py's `AtariVectorEnv`."""
 
 import re
 from collections.abc import Mapping
@@ -9,10 +9,15 @@ import gymnasium
 import numpy as np
 
 from engram import checks
+from engram.compiling import compiled
+from engram.envs.emulator import IDLE, Dice, Emulator, borrow, give_back
+from engram.envs.shrinking import Shares, shares, shrink
 from engram.errors import InvalidInputError, MissingExtraError
 from engram.typing import Array
 
 NEEDS_ALE = 'Atari games need ale-py: pip install "engram-rl[atari]"'
+FIRE = 1  # the action that presses the button
+COMBINED = 2  # last frames of a step, of which an observation has the larger pixels
 SEEDS = 2**31  # the emulator's seeds have 31 bits
 GAMES = {  # the paper's: environment id, and name of the ROM
     "engram/Bowling-v0": "bowling",
@@ -36,7 +41,7 @@ OPTIONS: dict[str, Any] = {  # with the paper's values
 LIMITS = {  # lowest and highest value of the options that are whole numbers
     "frame_skip": (1, 1_000),
     "stacked_frames": (1, 64),
-    "screen_size": (1, 512),  # the emulator's own screen has 210 × 160 pixels
+    "screen_size": (1, 160),  # the emulator's own screen has 210 × 160 pixels
     "noop_max": (0, 10_000),
     "max_frames": (1, 10**9),
 }
@@ -50,7 +55,7 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
 
     Args:
         game: The name of the ROM, e.g. "pong", "ms_pacman".
-        render_mode: "rgb_array" to render the game's own screen, in colour, for which it is played twice.
+        render_mode: "rgb_array" to render the game's own screen, in colour.
         options: Any of OPTIONS whose value is not the paper's.
     """
 
@@ -60,51 +65,116 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
         self.options = checked_options(options)
         self.render_mode = render_mode
         self._game = game
-        self._games = _emulator(game, self.options)
-        self._screen = _emulator(game, self.options, screen=True) if render_mode == "rgb_array" else None
-        self.observation_space = self._games.single_observation_space
-        self.action_space = self._games.single_action_space
-        self._lives = 0
-        self._picture: Array | None = None  # of the screen, where it is rendered
+        self._lent: Emulator | None = _borrowed(game)
+        ale = self._emulator.ale
+        self._actions = ale.getLegalActionSet() if self.options["full_action_space"] else ale.getMinimalActionSet()
+        self._codes = [action.value for action in self._actions]
+        self._can_fire = self.options["fire_reset"] and FIRE in self._codes
+        size, stacked = self.options["screen_size"], self.options["stacked_frames"]
+        height, width = ale.getScreenDims()
+        self._rows, self._columns = shares(height, size), shares(width, size)
+        self.observation_space = gymnasium.spaces.Box(0, 255, (stacked, size, size), np.uint8)
+        self.action_space = gymnasium.spaces.Discrete(len(self._codes))
+        self._stack = np.zeros((stacked, size, size), np.uint8)
+        self._grey = np.zeros((COMBINED, height, width), np.uint8)  # the last frame first
+        self._colour = np.zeros((COMBINED, height, width, 3), np.uint8) if render_mode == "rgb_array" else None
+        self._dice, self._lives, self._frames = Dice(0, 0.0), 0, 0
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Array, dict[str, Any]]:
         """Begin a game; the same seed gives the same game, whatever was played before."""
         super().reset(seed=seed)
         chosen = int(self.np_random.integers(SEEDS)) if seed is None else seed % SEEDS
-        observations, infos = self._games.reset(seed=chosen)
-        self._lives = int(infos["lives"][0])
-        if self._screen is not None:
-            self._picture = self._screen.reset(seed=chosen)[0][0, -1]
-        return observations[0].copy(), {"lives": self._lives}
+        self._dice = Dice(chosen, self.options["repeat_action_probability"])
+        self._emulator.restart()
+        grey, colour = self._emulator.first_grey, self._emulator.first_picture
+        self._stack[:] = self._grey[:] = 0
+        self._grey[0] = grey
+        if self._colour is not None:
+            self._colour[0], self._colour[1] = colour, 0
+        idle = self._dice.idle_frames(self.options["noop_max"]) - self._can_fire
+        first = [FIRE] * self._can_fire + [IDLE] * idle
+        for action in first:
+            self._frame(action)
+            if self._emulator.ale.game_over():
+                self._emulator.ale.reset_game()
+                self._dice.forget()
+        if first:
+            self._look(0)
+        self._stack_frame()
+        self._lives, self._frames = self._emulator.ale.lives(), 0
+        return self._stack.copy(), {"lives": self._lives}
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Repeat an action for `frame_skip` frames."""
-        observations, rewards, terminated, truncated, infos = self._games.step(np.array([action]))
-        if self._screen is not None:
-            self._picture = self._screen.step(np.array([action]))[0][0, -1]
-        lives, before = int(infos["lives"][0]), self._lives
+        code, ale, most = self._codes[action], self._emulator.ale, self.options["max_frames"]
+        reward, terminated, truncated = 0, False, False
+        for left in range(self.options["frame_skip"] - 1, -1, -1):
+            reward += self._frame(code)
+            self._frames += 1
+            terminated, truncated = ale.game_over(), self._frames >= most
+            if terminated or truncated:
+                break
+            if left < COMBINED:
+                self._look(left)
+        self._stack_frame()
+        lives, before = ale.lives(), self._lives
         self._lives = lives
         info: dict[str, Any] = {"lives": lives}
-        over = bool(terminated[0]) or bool(truncated[0])
-        if self.options["life_loss_ends_episode"] and lives < before and not over:
+        if self.options["life_loss_ends_episode"] and lives < before and not (terminated or truncated):
             info["life_lost"] = True
-        return observations[0].copy(), float(rewards[0]), bool(terminated[0]), bool(truncated[0]), info
+        if self.options["clip_rewards"]:
+            reward = int(np.sign(reward))
+        return self._stack.copy(), float(reward), terminated, truncated and not terminated, info
+
+    def _frame(self, action: int) -> int:
+        """Play a frame; return its reward."""
+        return int(self._emulator.ale.act(self._dice.action(action)))
+
+    def _look(self, left: int) -> None:
+        """Take in the screen, after which so many frames of the step are left."""
+        self._emulator.ale.getScreenGrayscale(self._grey[left])
+        if self._colour is not None:
+            self._emulator.ale.getScreenRGB(self._colour[left])
+
+    def _stack_frame(self) -> None:
+        """Put the brighter of the last two frames, pixel by pixel, on the stack."""
+        stack_frame(self._grey, self._rows, self._columns, self._stack)
+        if self._colour is not None:
+            np.maximum(self._colour[0], self._colour[1], out=self._colour[0])
 
     def get_action_meanings(self) -> list[str]:
         """The names of the actions, such as NOOP or UPRIGHT."""
-        emulator = _loaded(self._game)
-        full = self.options["full_action_space"]
-        return [action.name for action in (emulator.getLegalActionSet() if full else emulator.getMinimalActionSet())]
+        return [action.name for action in self._actions]
 
     def render(self) -> Any:
         """The screen as a person sees it, [height, width, 3]; None without a render mode."""
-        return None if self._picture is None else self._picture.copy()
+        return None if self._colour is None else self._colour[0].copy()
 
     def close(self) -> None:
-        """Close the emulator."""
-        self._games.close()
-        if self._screen is not None:
-            self._screen.close()
+        """Leave the emulator to the next game."""
+        if self._lent is not None:
+            give_back(self._lent, self._game)
+            self._lent = None
+
+    @property
+    def _emulator(self) -> Emulator:
+        if self._lent is None:
+            raise InvalidInputError(f"this game of {self._game} was closed; make another")
+        return self._lent
+
+
+@compiled
+def stack_frame(grey: Array, rows: Shares, columns: Shares, stack: Array) -> None:
+    """Put the larger pixels of two grey frames, made smaller, at the end of a stack [frames, rows, columns].
+
+    They stay in the first of the two [2, height, width].
+    """
+    last, before = grey
+    for y in range(last.shape[0]):
+        for x in range(last.shape[1]):
+            last[y, x] = max(last[y, x], before[y, x])
+    stack[:-1] = stack[1:].copy()
+    shrink(last, rows, columns, stack[-1])
 
 
 def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,41 +191,13 @@ def _checked_option(name: str, value: Any) -> Any:
     return checks.at_least(name, value, *LIMITS[name]) if name in LIMITS else checks.flag(name, value)
 
 
-def _emulator(game: str, options: dict[str, Any], *, screen: bool = False) -> Any:
-    """The emulator of a game; with `screen` it plays the same, and its observations are the screen in colour."""
-    try:
-        from ale_py.vector_env import AtariVectorEnv  # noqa: PLC0415 (an extra)
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(NEEDS_ALE) from error
+def _borrowed(game: str) -> Emulator:
+    """An emulator with this game."""
+    if not has_ale():
+        raise MissingExtraError(NEEDS_ALE)
     if not is_game(game):
         raise InvalidInputError(f"there is no Atari game {game!r}; names are those of ROMs: pong, ms_pacman, …")
-    height, width = _loaded(game).getScreenDims() if screen else (options["screen_size"],) * 2
-    return AtariVectorEnv(
-        game,
-        num_envs=1,
-        frameskip=options["frame_skip"],
-        stack_num=1 if screen else options["stacked_frames"],
-        img_height=height,
-        img_width=width,
-        grayscale=not screen,
-        noop_max=options["noop_max"],
-        repeat_action_probability=options["repeat_action_probability"],
-        use_fire_reset=options["fire_reset"],
-        full_action_space=options["full_action_space"],
-        max_num_frames_per_episode=options["max_frames"],
-        reward_clipping=options["clip_rewards"],
-        episodic_life=False,
-    )
-
-
-def _loaded(game: str) -> Any:
-    """A plain emulator that has loaded a game."""
-    from ale_py import ALEInterface, LoggerMode, roms  # noqa: PLC0415 (an extra)
-
-    ALEInterface.setLoggerMode(LoggerMode.Error)
-    emulator: Any = ALEInterface()
-    emulator.loadROM(roms.get_rom_path(game))
-    return emulator
+    return borrow(game)
 
 
 def may_be_game(name: str) -> bool:
