@@ -69,16 +69,6 @@ def test_frames_rewards_and_lives_are_those_of_gymnasiums_wrappers(name: str) ->
     assert lost > 0 or before == 0, "the game has lives, and none was lost"
 
 
-@pytest.mark.slow
-def test_idle_steps_at_the_start_are_up_to_thirty_and_decided_by_the_seed() -> None:
-    game = pong()
-    frames = {seed: int(game._games.reset(seed=seed)[1]["episode_frame_number"][0]) for seed in range(12)}
-    assert min(frames.values()) >= 0
-    assert max(frames.values()) <= 30 * 4
-    assert len(set(frames.values())) > 4
-    assert frames == {seed: int(game._games.reset(seed=seed)[1]["episode_frame_number"][0]) for seed in frames}
-
-
 def test_the_screen_that_is_rendered_is_that_of_the_game_being_played() -> None:
     game = AtariGame("pong", render_mode="rgb_array", repeat_action_probability=0.25)
     plain = AtariGame("pong", repeat_action_probability=0.25)

@@ -2,7 +2,7 @@
 
 Six games, three seeds that decide nothing else. The rule by which ideas are chosen was written down before any of them
 was run at full length: results/atari100k/plan.md. It asks for parts of this study, one after the other: every idea with
-seed 0 (`--seeds 0 --labels alone`), the best with seeds 1 and 2 (`--labels NAME`); then, once they are named below,
+seed 0 (`--seeds 0-0 --labels alone`), the best with seeds 1 and 2 (`--labels NAME`); then, once they are named below,
 several together (`--labels together`), and what is chosen with sticky actions too (`--labels sticky`).
 """
 
