@@ -9,15 +9,12 @@ import gymnasium
 import numpy as np
 
 from engram import checks
-from engram.compiling import compiled
 from engram.envs.emulator import IDLE, Dice, Emulator, borrow, give_back
-from engram.envs.shrinking import Shares, shares, shrink
 from engram.errors import InvalidInputError, MissingExtraError
 from engram.typing import Array
 
 NEEDS_ALE = 'Atari games need ale-py: pip install "engram-rl[atari]"'
 FIRE = 1  # the action that presses the button
-COMBINED = 2  # last frames of a step, of which an observation has the larger pixels
 SEEDS = 2**31  # the emulator's seeds have 31 bits
 GAMES = {  # the paper's: environment id, and name of the ROM
     "engram/Bowling-v0": "bowling",
@@ -62,6 +59,8 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
     metadata = {"render_modes": ["rgb_array"], "render_fps": 15}  # noqa: RUF012 (Gymnasium's interface)
 
     def __init__(self, game: str, *, render_mode: str | None = None, **options: Any) -> None:
+        from engram.envs.frame_stack import FrameStack  # noqa: PLC0415 (numba takes long to import)
+
         self.options = checked_options(options)
         self.render_mode = render_mode
         self._game = game
@@ -71,14 +70,12 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
         self._codes = [action.value for action in self._actions]
         self._can_fire = self.options["fire_reset"] and FIRE in self._codes
         size, stacked = self.options["screen_size"], self.options["stacked_frames"]
-        height, width = ale.getScreenDims()
-        self._rows, self._columns = shares(height, size), shares(width, size)
+        self._frames = FrameStack(ale.getScreenDims(), size, stacked)
         self.observation_space = gymnasium.spaces.Box(0, 255, (stacked, size, size), np.uint8)
         self.action_space = gymnasium.spaces.Discrete(len(self._codes))
-        self._stack = np.zeros((stacked, size, size), np.uint8)
-        self._grey = np.zeros((COMBINED, height, width), np.uint8)  # the last frame first
-        self._colour = np.zeros((COMBINED, height, width, 3), np.uint8) if render_mode == "rgb_array" else None
-        self._dice, self._lives, self._frames = Dice(0, 0.0), 0, 0
+        in_colour = render_mode == "rgb_array"
+        self._colour = np.zeros((*self._frames.grey.shape, 3), np.uint8) if in_colour else None
+        self._dice, self._lives, self._played = Dice(0, 0.0), 0, 0
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Array, dict[str, Any]]:
         """Begin a game; the same seed gives the same game, whatever was played before."""
@@ -86,11 +83,10 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
         chosen = int(self.np_random.integers(SEEDS)) if seed is None else seed % SEEDS
         self._dice = Dice(chosen, self.options["repeat_action_probability"])
         self._emulator.restart()
-        grey, colour = self._emulator.first_grey, self._emulator.first_picture
-        self._stack[:] = self._grey[:] = 0
-        self._grey[0] = grey
+        self._frames.clear()
+        self._frames.grey[0] = self._emulator.first_grey
         if self._colour is not None:
-            self._colour[0], self._colour[1] = colour, 0
+            self._colour[0], self._colour[1] = self._emulator.first_picture, 0
         idle = self._dice.idle_frames(self.options["noop_max"]) - self._can_fire
         first = [FIRE] * self._can_fire + [IDLE] * idle
         for action in first:
@@ -100,23 +96,23 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
                 self._dice.forget()
         if first:
             self._look(0)
-        self._stack_frame()
-        self._lives, self._frames = self._emulator.ale.lives(), 0
-        return self._stack.copy(), {"lives": self._lives}
+        self._lives, self._played = self._emulator.ale.lives(), 0
+        return self._observation(), {"lives": self._lives}
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Repeat an action for `frame_skip` frames."""
+        if not 0 <= action < len(self._codes):
+            raise InvalidInputError(f"{self._game} has actions from 0 to {len(self._codes) - 1}, got {action!r}")
         code, ale, most = self._codes[action], self._emulator.ale, self.options["max_frames"]
         reward, terminated, truncated = 0, False, False
         for left in range(self.options["frame_skip"] - 1, -1, -1):
             reward += self._frame(code)
-            self._frames += 1
-            terminated, truncated = ale.game_over(), self._frames >= most
+            self._played += 1
+            terminated, truncated = ale.game_over(), self._played >= most
             if terminated or truncated:
                 break
-            if left < COMBINED:
+            if left < len(self._frames.grey):
                 self._look(left)
-        self._stack_frame()
         lives, before = ale.lives(), self._lives
         self._lives = lives
         info: dict[str, Any] = {"lives": lives}
@@ -124,7 +120,7 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
             info["life_lost"] = True
         if self.options["clip_rewards"]:
             reward = int(np.sign(reward))
-        return self._stack.copy(), float(reward), terminated, truncated and not terminated, info
+        return self._observation(), float(reward), terminated, truncated and not terminated, info
 
     def _frame(self, action: int) -> int:
         """Play a frame; return its reward."""
@@ -132,15 +128,15 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
 
     def _look(self, left: int) -> None:
         """Take in the screen, after which so many frames of the step are left."""
-        self._emulator.ale.getScreenGrayscale(self._grey[left])
+        self._emulator.ale.getScreenGrayscale(self._frames.grey[left])
         if self._colour is not None:
             self._emulator.ale.getScreenRGB(self._colour[left])
 
-    def _stack_frame(self) -> None:
-        """Put the brighter of the last two frames, pixel by pixel, on the stack."""
-        stack_frame(self._grey, self._rows, self._columns, self._stack)
+    def _observation(self) -> Array:
+        """What is seen after a step, of whose last two frames pixels are the brighter ones."""
         if self._colour is not None:
             np.maximum(self._colour[0], self._colour[1], out=self._colour[0])
+        return self._frames.push()
 
     def get_action_meanings(self) -> list[str]:
         """The names of the actions, such as NOOP or UPRIGHT."""
@@ -161,20 +157,6 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
         if self._lent is None:
             raise InvalidInputError(f"this game of {self._game} was closed; make another")
         return self._lent
-
-
-@compiled
-def stack_frame(grey: Array, rows: Shares, columns: Shares, stack: Array) -> None:
-    """Put the larger pixels of two grey frames, made smaller, at the end of a stack [frames, rows, columns].
-
-    They stay in the first of the two [2, height, width].
-    """
-    last, before = grey
-    for y in range(last.shape[0]):
-        for x in range(last.shape[1]):
-            last[y, x] = max(last[y, x], before[y, x])
-    stack[:-1] = stack[1:].copy()
-    shrink(last, rows, columns, stack[-1])
 
 
 def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
