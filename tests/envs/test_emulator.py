@@ -1,5 +1,6 @@
 """The emulator between games, beside ale-py's own environment, which loads a game anew for each seed."""
 
+from collections import deque
 from itertools import pairwise
 from typing import Any
 
@@ -9,6 +10,7 @@ from ale_py.vector_env import AtariVectorEnv
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engram.envs import emulator
 from engram.envs.atari import AtariGame
 from engram.envs.emulator import Dice, borrow, give_back
 from engram.errors import InvalidInputError
@@ -80,7 +82,7 @@ def test_an_emulator_that_was_given_back_begins_as_a_new_one() -> None:
     played.close()  # which gives it back once
     again, fresh = borrow("pong"), AtariGame("pong")
     assert again is lent
-    give_back(again, "pong")
+    give_back(again)
     with AtariGame("pong") as game:
         assert game._emulator is lent
         np.testing.assert_array_equal(game.reset(seed=2)[0], fresh.reset(seed=2)[0])
@@ -91,6 +93,17 @@ def test_an_emulator_that_was_given_back_begins_as_a_new_one() -> None:
             fresh.step(wrong)
     with pytest.raises(InvalidInputError, match="this game of pong was closed; make another"):
         played.step(0)
+
+
+def test_only_so_many_emulators_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(emulator, "_spare", deque(maxlen=2))
+    pong, other = borrow("pong"), borrow("pong")
+    breakout = borrow("breakout")
+    for each in (pong, breakout, other):
+        give_back(each)
+    assert borrow("breakout") is breakout
+    assert borrow("pong") is other
+    assert borrow("pong") is not pong
 
 
 @examples(20)

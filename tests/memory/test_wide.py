@@ -160,8 +160,9 @@ def test_a_search_that_passes_entries_over_says_no_less() -> None:
 
 ELSEWHERE = """
 import numpy as np
-import engram.memory.vectors as vectors
-vectors.HAS_BYTE_PRODUCTS = False  # before anything is compiled
+from engram.memory import byte_products
+assert byte_products.HAS_BYTE_PRODUCTS in (True, False)
+byte_products.HAS_BYTE_PRODUCTS = False  # before anything is compiled
 from engram import EpisodicMemory
 from engram.memory.sketch import has_axes
 rng = np.random.default_rng(0)

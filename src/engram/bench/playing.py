@@ -1,6 +1,8 @@
 """MFEC on Pong with full tables of keys of real play, beside the emulator alone with all preprocessing."""
 
 from collections.abc import Iterator
+from itertools import count
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +15,9 @@ from engram.typing import Floats
 
 GROUP = "playing Pong"
 EMULATOR = "emulator"
+ALE = "ale-py's AtariVectorEnv"
+GAME_STEPS = 500
+START, STEP = "the start of a game", f"a step of games of {GAME_STEPS} steps"
 ASKED = {(10_000, "lru"): 0.5, (10_000, "dkm"): 0.4, (10_000, "fading"): 0.4, (100_000, "lru"): 0.08}
 
 
@@ -30,6 +35,33 @@ def emulator() -> Work:
                 game.reset()
 
     return work
+
+
+def games(seed: int) -> tuple[dict[str, Work], dict[str, Work]]:
+    """Beginning a game with a seed, and whole games of so many steps, beside ale-py's own environment."""
+    from ale_py.vector_env import AtariVectorEnv  # noqa: PLC0415 (an extra)
+
+    from engram.envs.atari import AtariGame  # noqa: PLC0415 (an extra)
+
+    ours, theirs = AtariGame("pong"), AtariVectorEnv("pong", 1, use_fire_reset=False, reward_clipping=False)
+    seeds, noop = count(seed), np.zeros(1, np.int64)
+
+    def begin(game: Any) -> Work:
+        def work(times: int) -> None:
+            for _ in range(times):
+                game.reset(seed=next(seeds))
+
+        return work
+
+    def play(game: Any, action: Any) -> Work:
+        def work(steps: int) -> None:
+            game.reset(seed=next(seeds))
+            for _ in range(steps):
+                game.step(action)
+
+        return work
+
+    return {START: begin(ours), ALE: begin(theirs)}, {STEP: play(ours, 0), ALE: play(theirs, noop)}
 
 
 def full_agent(strategy: str, tables: Floats, seed: int) -> Work:
@@ -64,12 +96,15 @@ def projections(seed: int) -> tuple[Work, Work]:
 
 
 def rows(*, quick: bool, seed: int, rounds: int) -> Iterator[Row]:
-    """The projection of a frame; each strategy at 10,000 entries, and LRU at 100,000."""
+    """The game, and the projection of a frame; each strategy at 10,000 entries, and LRU at 100,000."""
+    for alone, often in zip(games(seed), (3, GAME_STEPS), strict=True):
+        name, peer = alone
+        yield compare(race(alone, dict.fromkeys(alone, often), rounds), name, peer, group=GROUP, name=name, peer=peer)
     project, multiply = projections(seed)
     pair = {"projection of a frame": project, "dense product": multiply}
     project(1)
-    ours = race(pair, dict.fromkeys(pair, 100 if quick else 500), rounds)
-    yield compare(ours, *pair, group=GROUP, name="projection of a frame", peer="dense product")
+    found = race(pair, dict.fromkeys(pair, 100 if quick else 500), rounds)
+    yield compare(found, *pair, group=GROUP, name="projection of a frame", peer="dense product")
     keys = random_play("pong", 8_000 if quick else 60_000, seed)
     works = {EMULATOR: emulator()}
     for entries, strategy in ASKED:

@@ -149,7 +149,7 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
     def close(self) -> None:
         """Leave the emulator to the next game."""
         if self._lent is not None:
-            give_back(self._lent, self._game)
+            give_back(self._lent)
             self._lent = None
 
     @property

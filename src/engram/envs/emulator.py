@@ -5,12 +5,13 @@ its start a game is the same for every seed, so it is loaded once, and that stat
 drawn in `Dice`, as ale-py draws it: how long a game idles at first, and which actions are repeated.
 """
 
-from collections import defaultdict
+from collections import deque
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
-MOST_SPARE = 100  # loaded games that are kept: as many as an evaluation plays side by side
+MOST_SPARE = 100  # loaded games that are kept, half a megabyte each: as many as an evaluation plays side by side
 IDLE = 0  # the action that does nothing
 WORDS = 2**32  # values of a random number
 DRAWN = 1024  # frames for which random numbers are drawn at once
@@ -26,6 +27,7 @@ class Emulator:
     def __init__(self, game: str) -> None:
         from ale_py import ALEInterface, LoggerMode, roms  # noqa: PLC0415 (an extra)
 
+        self.game = game
         ALEInterface.setLoggerMode(LoggerMode.Error)
         self.ale: Any = ALEInterface()
         self.ale.setFloat("repeat_action_probability", 0.0)
@@ -79,18 +81,21 @@ class Dice:
         return self._before
 
 
-_spare: defaultdict[str, list[Emulator]] = defaultdict(list)
+_spare: deque[Emulator] = deque(maxlen=MOST_SPARE)  # of a full deque the first is dropped
+_lock = Lock()
 
 
 def borrow(game: str) -> Emulator:
     """An emulator with this game: one that was given back, or a new one."""
-    try:
-        return _spare[game].pop()
-    except IndexError:
-        return Emulator(game)
+    with _lock:
+        for emulator in reversed(_spare):
+            if emulator.game == game:
+                _spare.remove(emulator)
+                return emulator
+    return Emulator(game)
 
 
-def give_back(emulator: Emulator, game: str) -> None:
-    """Keep an emulator for the next that plays this game."""
-    if len(_spare[game]) < MOST_SPARE:
-        _spare[game].append(emulator)
+def give_back(emulator: Emulator) -> None:
+    """Keep an emulator for the next that plays its game."""
+    with _lock:
+        _spare.append(emulator)

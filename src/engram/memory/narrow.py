@@ -5,8 +5,9 @@ import numpy as np
 from engram.borrowing import seen_as
 from engram.compiling import compiled
 from engram.memory.keys import LANES, lanes
+from engram.memory.lanes import WIDTH
 from engram.memory.nearest import insert
-from engram.memory.vectors import WIDTH, add_squares, below, column_minima, count_bits, lowest_bit, within
+from engram.memory.vectors import add_squares, below, column_minima, count_bits, lowest_bit, within
 from engram.typing import Floats, Ints, Longs, Whole
 
 COLUMNS = 16  # number of columns of a block whose minima give a first bound

@@ -18,6 +18,7 @@ from numba.core import types
 from engram.borrowing import borrowed
 from engram.compiling import compiled
 from engram.memory.arguments import FLOAT, KEY_LIMIT, all_usable, as_floats, check_shape, refuse_keys
+from engram.memory.lanes import generated
 from engram.memory.narrow import narrow_size, search_narrow
 from engram.memory.read import Reading, weighted_mean
 from engram.memory.store import Store
@@ -25,7 +26,6 @@ from engram.memory.strategies.base import Touch
 from engram.memory.strategies.compiled import CompiledStrategy
 from engram.memory.strategy_numbers import pack_numbers
 from engram.memory.strategy_types import Kernel
-from engram.memory.vectors import generated
 from engram.typing import Array, Floats, Longs
 from engram.xxh64 import xxh64
 

@@ -20,7 +20,7 @@ import numpy as np
 from engram.borrowing import borrowed
 from engram.compiling import compiled
 from engram.memory.keys import LARGE, get_key, is_wide
-from engram.memory.vectors import WIDTH
+from engram.memory.lanes import WIDTH
 from engram.typing import Array, Floats, Ints, Longs, Whole
 
 COARSE, FINE = 16, 64  # axes

@@ -20,9 +20,9 @@ from numba.extending import make_attribute_wrapper, models, overload, register_m
 
 from engram.compiling import compiled, settings
 from engram.memory.heap import hear
+from engram.memory.lanes import generated
 from engram.memory.strategies.decisions import RefusedError
 from engram.memory.strategy_types import StrategyType, class_of
-from engram.memory.vectors import generated
 from engram.typing import Whole
 
 CHECKED = bool(settings.BOUNDSCHECK)  # numba does not check what is reached by a pointer

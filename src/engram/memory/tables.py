@@ -11,9 +11,9 @@ from engram.memory import hash_index
 from engram.memory.hash_index import buckets_for
 from engram.memory.heap import hear, sift
 from engram.memory.keys import blend, get_key, is_wide, put_key
+from engram.memory.lanes import LINE
 from engram.memory.sketch import SKETCH, Sketch, put_sketch, sketch_shapes
 from engram.memory.strategies.decisions import OUTCOMES
-from engram.memory.vectors import LINE
 from engram.typing import Array, Doubles, Floats, Ints, Longs, States, Whole
 
 MOST_ENTRIES = 2**30  # of a table: slots are int32

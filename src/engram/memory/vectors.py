@@ -6,83 +6,43 @@ left. So the bits are the same on every machine, whatever the width of its vecto
 """
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from llvmlite import ir
-from llvmlite.binding import get_host_cpu_features
-from numba import extending
 from numba.core import cgutils, types
 
-from engram.compiling import settings
-
-WIDTH = 16  # lanes
-LINE = 64  # bytes that are in the cache together
-
-_FLOATS = ir.VectorType(ir.FloatType(), WIDTH)
-_WORDS = ir.VectorType(ir.IntType(32), WIDTH)
-_HALVES = ir.VectorType(ir.IntType(16), WIDTH)
-
-
-def generated(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Turn a function that emits LLVM instructions into one that kernels can call."""
-    return cast(Callable[..., Any], extending.intrinsic(function))
-
-
-def _load(builder: ir.IRBuilder, data: ir.Value, place: ir.Value, kind: ir.VectorType, align: int) -> ir.Value:
-    """Load sixteen adjacent numbers."""
-    value = builder.load(builder.bitcast(builder.gep(data, [place]), kind.as_pointer()))
-    value.align = align
-    return value
+from engram.memory.lanes import (
+    FLOATS,
+    HALVES,
+    LINE,
+    WIDTH,
+    WORDS,
+    check,
+    data_of,
+    generated,
+    length_of,
+    load,
+    repeat,
+    sum_of_lanes,
+)
 
 
 def _sum_of_squares(
     builder: ir.IRBuilder, count: ir.Value, difference: Callable[[ir.Value], ir.Value], *, fused: bool = False
 ) -> ir.Value:
     """Σ difference(i)² for i = 0, 16, 32, … below the count; fused with the addition where that is fast."""
-    sums = cgutils.alloca_once_value(builder, ir.Constant(_FLOATS, [0.0] * WIDTH))
+    sums = cgutils.alloca_once_value(builder, ir.Constant(FLOATS, [0.0] * WIDTH))
     steps = builder.udiv(count, ir.Constant(count.type, WIDTH))
     with cgutils.for_range(builder, steps) as loop:
         d = difference(builder.mul(loop.index, ir.Constant(count.type, WIDTH)))
         if fused:
-            kind = ir.FunctionType(_FLOATS, [_FLOATS] * 3)
+            kind = ir.FunctionType(FLOATS, [FLOATS] * 3)
             multiply_add = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{WIDTH}f32")
             added = builder.call(multiply_add, [d, d, builder.load(sums)])
         else:
             added = builder.fadd(builder.load(sums), builder.fmul(d, d))
         builder.store(added, sums)
-    return _sum_of_lanes(builder, builder.load(sums), builder.fadd)
-
-
-def _sum_of_lanes(builder: ir.IRBuilder, total: ir.Value, add: Callable[..., ir.Value]) -> ir.Value:
-    """The sum of a vector's sixteen lanes: halves of them added together until one is left."""
-    width = WIDTH
-    while width > 1:
-        width //= 2
-        low, high = (
-            builder.shuffle_vector(
-                total, ir.Constant(total.type, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), width), lanes)
-            )
-            for lanes in (list(range(width)), list(range(width, 2 * width)))
-        )
-        total = add(low, high)
-    return builder.extract_element(total, ir.Constant(ir.IntType(32), 0))
-
-
-def _data(context: Any, builder: ir.IRBuilder, kind: Any, value: ir.Value) -> ir.Value:
-    return context.make_array(kind)(context, builder, value).data
-
-
-def _length(context: Any, builder: ir.IRBuilder, kind: Any, value: ir.Value) -> ir.Value:
-    return cgutils.unpack_tuple(builder, context.make_array(kind)(context, builder, value).shape)[0]
-
-
-def _check(context: Any, builder: ir.IRBuilder, start: ir.Value, count: ir.Value, length: ir.Value) -> None:
-    """Where numba checks bounds, check that `count` numbers from `start` on are among the first `length`."""
-    if settings.BOUNDSCHECK:
-        before = builder.icmp_signed("<", start, ir.Constant(start.type, 0))
-        beyond = builder.icmp_signed(">", builder.add(start, count), length)
-        with builder.if_then(builder.or_(before, beyond), likely=False):
-            context.call_conv.return_user_exc(builder, IndexError, ("a key is out of bounds",))
+    return sum_of_lanes(builder, builder.load(sums), builder.fadd)
 
 
 @generated
@@ -93,16 +53,16 @@ def squared_distance_of_halves(typing: Any, halves: Any, start: Any, query: Any)
     """
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        upper = _data(context, builder, signature.args[0], args[0])
-        wanted = _data(context, builder, signature.args[2], args[2])
-        count = _length(context, builder, signature.args[2], args[2])
-        _check(context, builder, args[1], count, _length(context, builder, signature.args[0], args[0]))
-        sixteen = ir.Constant(_WORDS, [16] * WIDTH)
+        upper = data_of(context, builder, signature.args[0], args[0])
+        wanted = data_of(context, builder, signature.args[2], args[2])
+        count = length_of(context, builder, signature.args[2], args[2])
+        check(context, builder, args[1], count, length_of(context, builder, signature.args[0], args[0]))
+        sixteen = ir.Constant(WORDS, [16] * WIDTH)
 
         def difference(i: ir.Value) -> ir.Value:
-            bits = builder.zext(_load(builder, upper, builder.add(args[1], i), _HALVES, 2), _WORDS)
-            key = builder.bitcast(builder.shl(bits, sixteen), _FLOATS)
-            return builder.fsub(key, _load(builder, wanted, i, _FLOATS, 4))
+            bits = builder.zext(load(builder, upper, builder.add(args[1], i), HALVES, 2), WORDS)
+            key = builder.bitcast(builder.shl(bits, sixteen), FLOATS)
+            return builder.fsub(key, load(builder, wanted, i, FLOATS, 4))
 
         return _sum_of_squares(builder, count, difference, fused=True)
 
@@ -117,18 +77,18 @@ def squared_distance_of_both(typing: Any, halves: Any, upper: Any, lower: Any, q
     """
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        stored = _data(context, builder, signature.args[0], args[0])
-        wanted = _data(context, builder, signature.args[3], args[3])
-        count = _length(context, builder, signature.args[3], args[3])
+        stored = data_of(context, builder, signature.args[0], args[0])
+        wanted = data_of(context, builder, signature.args[3], args[3])
+        count = length_of(context, builder, signature.args[3], args[3])
         for start in args[1:3]:
-            _check(context, builder, start, count, _length(context, builder, signature.args[0], args[0]))
-        sixteen = ir.Constant(_WORDS, [16] * WIDTH)
+            check(context, builder, start, count, length_of(context, builder, signature.args[0], args[0]))
+        sixteen = ir.Constant(WORDS, [16] * WIDTH)
 
         def difference(i: ir.Value) -> ir.Value:
-            high = builder.zext(_load(builder, stored, builder.add(args[1], i), _HALVES, 2), _WORDS)
-            low = builder.sext(_load(builder, stored, builder.add(args[2], i), _HALVES, 2), _WORDS)
-            key = builder.bitcast(builder.add(builder.shl(high, sixteen), low), _FLOATS)
-            return builder.fsub(key, _load(builder, wanted, i, _FLOATS, 4))
+            high = builder.zext(load(builder, stored, builder.add(args[1], i), HALVES, 2), WORDS)
+            low = builder.sext(load(builder, stored, builder.add(args[2], i), HALVES, 2), WORDS)
+            key = builder.bitcast(builder.add(builder.shl(high, sixteen), low), FLOATS)
+            return builder.fsub(key, load(builder, wanted, i, FLOATS, 4))
 
         return _sum_of_squares(builder, count, difference)
 
@@ -140,7 +100,7 @@ def prefetch(typing: Any, numbers: Any, start: Any, count: Any) -> Any:
     """Prefetch `count` numbers from `start` on into the cache, which reads nothing: any address will do."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        data = _data(context, builder, signature.args[0], args[0])
+        data = data_of(context, builder, signature.args[0], args[0])
         byte, word = ir.IntType(8), ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), word, word, word])
         call = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
@@ -168,27 +128,27 @@ def add_squares(
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
         stored, start, apart, wanted, begin, end, sums, place, _ = args
         vectors, index = len(signature.args[8]), start.type
-        data, asked, into = (_data(context, builder, signature.args[which], args[which]) for which in (0, 3, 6))
+        data, asked, into = (data_of(context, builder, signature.args[which], args[which]) for which in (0, 3, 6))
         span = ir.Constant(index, vectors * WIDTH)
         last = builder.add(start, builder.mul(builder.sub(end, ir.Constant(index, 1)), apart))
-        _check(context, builder, start, span, _length(context, builder, signature.args[0], stored))
-        _check(context, builder, last, span, _length(context, builder, signature.args[0], stored))
-        _check(context, builder, begin, builder.sub(end, begin), _length(context, builder, signature.args[3], wanted))
-        _check(context, builder, place, span, _length(context, builder, signature.args[6], sums))
-        zero, first = ir.Constant(_FLOATS, [0.0] * WIDTH), builder.icmp_signed("==", begin, ir.Constant(index, 0))
+        check(context, builder, start, span, length_of(context, builder, signature.args[0], stored))
+        check(context, builder, last, span, length_of(context, builder, signature.args[0], stored))
+        check(context, builder, begin, builder.sub(end, begin), length_of(context, builder, signature.args[3], wanted))
+        check(context, builder, place, span, length_of(context, builder, signature.args[6], sums))
+        zero, first = ir.Constant(FLOATS, [0.0] * WIDTH), builder.icmp_signed("==", begin, ir.Constant(index, 0))
         offsets = [ir.Constant(index, WIDTH * number) for number in range(vectors)]
         totals = []
         for offset in offsets:
-            before = _load(builder, into, builder.add(place, offset), _FLOATS, 4)
+            before = load(builder, into, builder.add(place, offset), FLOATS, 4)
             totals.append(cgutils.alloca_once_value(builder, builder.select(first, zero, before)))
         with cgutils.for_range_slice(builder, begin, end, ir.Constant(index, 1), index) as (dim, _count):
-            repeated = _repeat(builder, builder.load(builder.gep(asked, [dim])))
+            repeated = repeat(builder, builder.load(builder.gep(asked, [dim])))
             row = builder.add(start, builder.mul(dim, apart))
             for offset, total in zip(offsets, totals, strict=True):
-                d = builder.fsub(_load(builder, data, builder.add(row, offset), _FLOATS, 4), repeated)
+                d = builder.fsub(load(builder, data, builder.add(row, offset), FLOATS, 4), repeated)
                 builder.store(builder.fadd(builder.load(total), builder.fmul(d, d)), total)
         for offset, total in zip(offsets, totals, strict=True):
-            address = builder.bitcast(builder.gep(into, [builder.add(place, offset)]), _FLOATS.as_pointer())
+            address = builder.bitcast(builder.gep(into, [builder.add(place, offset)]), FLOATS.as_pointer())
             builder.store(builder.load(total), address).align = 4
         return context.get_dummy_value()
 
@@ -196,26 +156,23 @@ def add_squares(
     return types.void(keys, whole, whole, query, whole, whole, out, whole, many), generate
 
 
-def _repeat(builder: ir.IRBuilder, number: ir.Value) -> ir.Value:
-    """A vector of sixteen times the same number."""
-    undefined = ir.Constant(ir.VectorType(number.type, WIDTH), ir.Undefined)
-    single = builder.insert_element(undefined, number, ir.Constant(ir.IntType(32), 0))
-    return builder.shuffle_vector(single, undefined, ir.Constant(_WORDS, [0] * WIDTH))
-
-
 @generated
 def column_minima(typing: Any, numbers: Any, count: Any, out: Any, place: Any) -> Any:
     """The minima of the 16 columns of the first `count` numbers, a multiple of 64, to `out` from `place` on."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        data, into = (_data(context, builder, signature.args[which], args[which]) for which in (0, 2))
+        data, into = (data_of(context, builder, signature.args[which], args[which]) for which in (0, 2))
         index = args[1].type
         zero, span = ir.Constant(index, 0), ir.Constant(index, 4 * WIDTH)
-        _check(context, builder, zero, args[1], _length(context, builder, signature.args[0], args[0]))
-        _check(
-            context, builder, args[3], ir.Constant(index, WIDTH), _length(context, builder, signature.args[2], args[2])
+        check(context, builder, zero, args[1], length_of(context, builder, signature.args[0], args[0]))
+        check(
+            context,
+            builder,
+            args[3],
+            ir.Constant(index, WIDTH),
+            length_of(context, builder, signature.args[2], args[2]),
         )
-        least = [cgutils.alloca_once_value(builder, ir.Constant(_FLOATS, [float("inf")] * WIDTH)) for _ in range(4)]
+        least = [cgutils.alloca_once_value(builder, ir.Constant(FLOATS, [float("inf")] * WIDTH)) for _ in range(4)]
 
         def smaller(one: ir.Value, other: ir.Value) -> ir.Value:
             return builder.select(builder.fcmp_ordered("<", one, other), one, other)
@@ -223,10 +180,10 @@ def column_minima(typing: Any, numbers: Any, count: Any, out: Any, place: Any) -
         with cgutils.for_range_slice(builder, zero, args[1], span, index) as (at, _count):
             for number, minima in enumerate(least):
                 place = builder.add(at, ir.Constant(index, number * WIDTH))
-                builder.store(smaller(_load(builder, data, place, _FLOATS, 4), builder.load(minima)), minima)
+                builder.store(smaller(load(builder, data, place, FLOATS, 4), builder.load(minima)), minima)
         first, second, third, fourth = (builder.load(minima) for minima in least)
         found = smaller(smaller(first, second), smaller(third, fourth))
-        builder.store(found, builder.bitcast(builder.gep(into, [args[3]]), _FLOATS.as_pointer())).align = 4
+        builder.store(found, builder.bitcast(builder.gep(into, [args[3]]), FLOATS.as_pointer())).align = 4
         return context.get_dummy_value()
 
     return types.void(numbers, types.intp, out, types.intp), generate
@@ -236,15 +193,15 @@ def _compare(relation: str, *, whole: bool = False) -> Callable[..., Any]:
     """Code that tells which of 16 or 64 numbers, floats or whole ones, are in this relation to a bound."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        data, word, index = _data(context, builder, signature.args[0], args[0]), ir.IntType(64), args[1].type
+        data, word, index = data_of(context, builder, signature.args[0], args[0]), ir.IntType(64), args[1].type
         vectors = len(signature.args[3])
-        length = _length(context, builder, signature.args[0], args[0])
-        _check(context, builder, args[1], ir.Constant(index, vectors * WIDTH), length)
-        kind, compare = (_WORDS, builder.icmp_signed) if whole else (_FLOATS, builder.fcmp_ordered)
-        bounds, bits = _repeat(builder, args[2]), ir.Constant(word, 0)
+        length = length_of(context, builder, signature.args[0], args[0])
+        check(context, builder, args[1], ir.Constant(index, vectors * WIDTH), length)
+        kind, compare = (WORDS, builder.icmp_signed) if whole else (FLOATS, builder.fcmp_ordered)
+        bounds, bits = repeat(builder, args[2]), ir.Constant(word, 0)
         for number in range(vectors):
             place = builder.add(args[1], ir.Constant(index, number * WIDTH))
-            lanes = compare(relation, _load(builder, data, place, kind, 4), bounds)
+            lanes = compare(relation, load(builder, data, place, kind, 4), bounds)
             some = builder.zext(builder.bitcast(lanes, ir.IntType(WIDTH)), word)
             bits = builder.or_(bits, builder.shl(some, ir.Constant(word, number * WIDTH)))
         return bits
@@ -291,68 +248,3 @@ def count_bits(typing: Any, word: Any) -> Any:
         return builder.ctpop(args[0])
 
     return types.int64(types.uint64), generate
-
-
-_BYTES = ir.VectorType(ir.IntType(8), 4 * WIDTH)
-HAS_BYTE_PRODUCTS = bool(get_host_cpu_features().get("avx512vnni"))
-
-
-def _add_products(builder: ir.IRBuilder, sums: ir.Value, codes: ir.Value, quads: ir.Value) -> ir.Value:
-    """Add to sixteen sums the products of four bytes each, the first not negative, the second signed."""
-    if HAS_BYTE_PRODUCTS:
-        kind = ir.FunctionType(_WORDS, [_WORDS] * 3)
-        product = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.vpdpbusd.512")
-        return builder.call(product, [sums, builder.bitcast(codes, _WORDS), quads])
-    wide = ir.VectorType(ir.IntType(32), 4 * WIDTH)
-    products = builder.mul(builder.zext(codes, wide), builder.sext(builder.bitcast(quads, _BYTES), wide))
-    undefined = ir.Constant(wide, ir.Undefined)
-    for number in range(4):
-        every_fourth = ir.Constant(_WORDS, list(range(number, 4 * WIDTH, 4)))
-        sums = builder.add(sums, builder.shuffle_vector(products, undefined, every_fourth))
-    return sums
-
-
-@generated
-def dot_products(typing: Any, codes: Any, start: Any, quads: Any, first: Any, count: Any, out: Any, place: Any) -> Any:
-    """Dot products of the bytes of sixteen entries with a query's, to `out` from `place` on.
-
-    The entries' bytes, which are not negative, begin at `start`: sixty-four for four dimensions, and so on. The
-    query's, which are signed, are the four bytes of `count` words from `first` on.
-    """
-
-    def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        stored, start, wanted, first, count, found, place = args
-        data, asked, into = (_data(context, builder, signature.args[which], args[which]) for which in (0, 2, 5))
-        index = start.type
-        span = ir.Constant(index, 4 * WIDTH)
-        _check(context, builder, start, builder.mul(count, span), _length(context, builder, signature.args[0], stored))
-        _check(context, builder, first, count, _length(context, builder, signature.args[2], wanted))
-        _check(context, builder, place, ir.Constant(index, WIDTH), _length(context, builder, signature.args[5], found))
-        sums = cgutils.alloca_once_value(builder, ir.Constant(_WORDS, [0] * WIDTH))
-        with cgutils.for_range(builder, count) as loop:
-            codes = _load(builder, data, builder.add(start, builder.mul(loop.index, span)), _BYTES, 1)
-            quad = _repeat(builder, builder.load(builder.gep(asked, [builder.add(first, loop.index)])))
-            builder.store(_add_products(builder, builder.load(sums), codes, quad), sums)
-        address = builder.bitcast(builder.gep(into, [place]), _WORDS.as_pointer())
-        builder.store(builder.load(sums), address).align = 4
-        return context.get_dummy_value()
-
-    whole = types.intp
-    return types.void(codes, whole, quads, whole, whole, out, whole), generate
-
-
-@generated
-def dot_product(typing: Any, codes: Any, start: Any, quads: Any, first: Any) -> Any:
-    """The dot product of 64 bytes from `start` on, not negative, with the signed ones of 16 words from `first` on."""
-
-    def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        stored, start, wanted, first = args
-        data, asked = (_data(context, builder, signature.args[which], args[which]) for which in (0, 2))
-        bytes_, words = (ir.Constant(start.type, count) for count in (4 * WIDTH, WIDTH))
-        _check(context, builder, start, bytes_, _length(context, builder, signature.args[0], stored))
-        _check(context, builder, first, words, _length(context, builder, signature.args[2], wanted))
-        codes, query = _load(builder, data, start, _BYTES, 1), _load(builder, asked, first, _WORDS, 4)
-        sums = _add_products(builder, ir.Constant(_WORDS, [0] * WIDTH), codes, query)
-        return _sum_of_lanes(builder, sums, builder.add)
-
-    return types.int32(codes, types.intp, quads, types.intp), generate

@@ -11,7 +11,9 @@ import numpy as np
 
 from engram.borrowing import seen_as
 from engram.compiling import compiled
+from engram.memory.byte_products import dot_product, dot_products
 from engram.memory.keys import join
+from engram.memory.lanes import WIDTH
 from engram.memory.nearest import insert
 from engram.memory.sketch import (
     AXES,
@@ -24,9 +26,6 @@ from engram.memory.sketch import (
     padded,
 )
 from engram.memory.vectors import (
-    WIDTH,
-    dot_product,
-    dot_products,
     lowest_bit,
     prefetch,
     squared_distance_of_both,

@@ -18,7 +18,7 @@ from numba.core import cgutils, types
 from engram.borrowing import borrowed
 from engram.compiling import compiled
 from engram.errors import InvalidInputError
-from engram.memory.vectors import generated
+from engram.memory.lanes import generated
 from engram.typing import Array, Doubles, Floats, Longs
 from engram.weights import LARGEST_WEIGHT, check_fit, require_sound
 
