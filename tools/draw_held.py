@@ -122,9 +122,10 @@ def caption(place: Place, held: Sequence[Held]) -> str:
             where = f"{len({tuple(cell) for cell in places.round().astype(int).tolist()})} cells"
         else:
             low, high = np.percentile(places[:, 1], [2.5, 97.5])
-            where = f"{each.plane.labels[1].replace('velocity', 'velocities')} from {low:.1f} to {high:.1f}"
+            velocities = each.plane.labels[1].replace("velocity", "velocities")
+            where = f"{velocities} from {low:.1f} to {high:.1f} (the middle 95 %)"
         middle = float(np.median(each.snapshot.values))
-        spreads.append(f"{strategy_label(each.strategy)} {where}, with a median value of {middle:.2g}")
+        spreads.append(f"{strategy_label(each.strategy)} {where}, with a median stored value of {middle:.2g}")
     signs = "way of their action" if held[0].scene.plan else "way in which their action pushes"
     return (
         f"Held in the end: {'; '.join(spreads)}. MFEC in {short_name(place.env)} with {place.capacity} entries per "

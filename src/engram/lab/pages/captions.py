@@ -15,34 +15,40 @@ from engram.lab.ranking import Comparison
 
 def highest_in_words(blocks: Mapping[str, Block]) -> str:
     """Which strategy has the highest mean at most sizes, in blocks by their names; nothing where none has."""
-    parts, firsts = [], dict[str, int]()
+    parts, firsts, level = [], dict[str, int](), 0
     for where, block in blocks.items():
         comparison = block.comparison
         if comparison is None or comparison.all_the_same:
             continue
-        name, times = _most_often_highest(comparison)
+        names, times = _most_often_highest(comparison)
         if times:
             count = f"{number_in_words(times)} of {counted(len(comparison.sizes), 'size')}"
-            parts.append(f"with {where} {strategy_among_others(name)} has the highest mean at {count}")
-            firsts[strategy_among_others(name)] = firsts.get(strategy_among_others(name), 0) + 1
+            have = "has" if len(names) == 1 else "each have"
+            parts.append(f"with {where} {listed(names)} {have} the highest mean at {count}")
+            if len(names) == 1:
+                firsts[names[0]] = firsts.get(names[0], 0) + 1
+            else:
+                level += 1
     if len(parts) <= FEW_PLACES:
         return sentence(f"{'; '.join(parts)} at which tables filled") if parts else ""
     ranked = sorted(firsts.items(), key=lambda item: -item[1])
     tally = listed([f"{name} in {number_in_words(times)}" for name, times in ranked])
+    tally += f"; in {number_in_words(level)} several are level" if level else ""
     return sentence(
         f"the highest mean at most sizes at which tables filled has, of {counted(len(parts), 'panel')}, {tally}"
     )
 
 
-def _most_often_highest(comparison: Comparison) -> tuple[str, int]:
-    """The strategy that has the highest mean, without a tie, at most sizes, and at how many."""
+def _most_often_highest(comparison: Comparison) -> tuple[list[str], int]:
+    """The strategies that have the highest mean, without a tie, at most sizes, and at how many."""
     wins = dict.fromkeys(comparison.order, 0)
     for size in comparison.sizes:
         means = {name: float(by_size[size].mean()) for name, by_size in comparison.scores.items()}
         highest = [name for name, mean in means.items() if mean == max(means.values())]
         if len(highest) == 1:
             wins[highest[0]] += 1
-    return max(wins.items(), key=lambda item: item[1])
+    most = max(wins.values())
+    return [strategy_among_others(name) for name, times in wins.items() if times == most], most
 
 
 def needed_in_words(where: str, block: Block, strategies: Collection[str]) -> str:

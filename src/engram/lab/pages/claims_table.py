@@ -21,6 +21,9 @@ SENTENCES: dict[Word, tuple[str, str]] = {  # of one claim, and of several
 WORLDS = {"alike": "where all strategies are alike", "exchanged": "where strategies are exchanged"}
 
 
+BARS = "Bars: the dot and its line are what we find, with its 95 % interval; the field is where the claim has it."
+
+
 @dataclass(frozen=True)
 class Shares(page.Ornament):
     """How many claims came to each verdict, as a bar; the sentence beside it says the same."""
@@ -81,7 +84,8 @@ class Scoreboard:
     @property
     def details(self) -> list[page.Block]:
         """The table, and what holds for all rules."""
-        return [self.table, page.Folded("How claims are decided", [page.Text(self.claims.note)])]
+        rules = page.Folded("How claims are decided", [page.Text(self.claims.note)])
+        return [self.table, page.Text(BARS, note=True), rules]
 
     @property
     def blocks(self) -> list[page.Block]:

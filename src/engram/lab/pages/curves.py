@@ -91,9 +91,9 @@ def curve_grid(
                 _draw(axes, panel.curves, looks, width=1.4)
                 axes.set_title(panel.title, fontsize=9.5, fontweight="bold", loc="left", pad=4)
                 if panel.note:
-                    axes.text(
-                        *(0.5, 0.5, panel.note),
-                        **{"transform": axes.transAxes, "ha": "center", "va": "center", "fontsize": 8.5, "wrap": True},
+                    axes.text(  # above the beginning of training, where curves are low
+                        *(0.03, 0.97, panel.note),
+                        **{"transform": axes.transAxes, "ha": "left", "va": "top", "fontsize": 8.5},
                     )
             grid[i, 0].set_ylabel(name)
             for j in range(len(line), columns):

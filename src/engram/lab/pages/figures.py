@@ -45,7 +45,7 @@ class Figures:
     out: Path
     enlarged: Mapping[tuple[str, str, int], str] = field(default_factory=dict)  # environment, agent, size → what it is
 
-    def finding(self, headline: str) -> list[page.Block]:
+    def finding(self, headline: str, rule: str) -> list[page.Block]:
         """The forest plot of all environments and agents; of many strategies, those of most interest."""
         compared = [(block, block.comparison) for block in self.blocks if block.comparison is not None]
         if not compared:
@@ -57,12 +57,11 @@ class Figures:
         panels = [self._forest(block, comparison, by_middles=by_middles) for block, comparison in compared]
         caption = _joined(
             f"Left: {what} of the scores at all sizes at which tables filled"
-            + (f", with its 95 % interval ({whose}), cut off where it goes beyond all scores" if known else "")
+            + (f", with its 95 % interval ({whose}), not drawn far beyond all scores" if known else "")
             + ("." if by_middles else "; interquartile means would all be the same."),
             "Right: how probably a run of the strategy with the highest mean scores above one of this row at the same "
             "size, where there are seeds enough to say so; where the interval crosses the line at one half, chance may "
-            "explain it. The sentence above asks for more: it compares means over sizes, all pairs of strategies "
-            "together at 95 %."
+            "explain it. The sentence above says so by another rule: " + rule
             if known
             else "",
             worth_in_words(seeds),
@@ -277,7 +276,8 @@ def featured(strategies: Sequence[str]) -> list[str]:
 def _means(blocks: Sequence[Block]) -> str:
     """What lines and bands of learning curves are."""
     known = max((n for block in blocks for n in block.seeds), default=0) >= FEWEST
-    return f"Lines: mean over n seeds; bands: {BAND}." if known else "Lines: mean over n seeds."
+    means = f"Lines: mean over n seeds; bands: {BAND}." if known else "Lines: mean over n seeds."
+    return f"{means} Where lines lie on each other, they are striped."
 
 
 def _joined(*texts: str) -> str:

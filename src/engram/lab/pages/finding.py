@@ -25,10 +25,11 @@ ALIKE = "no strategy differs from another beyond chance"
 
 @dataclass(frozen=True)
 class Finding:
-    """The one sentence that a page begins with, and those that go into detail."""
+    """The one sentence that a page begins with, those that go into detail, and when the first says "above"."""
 
     headline: str
     details: Sequence[str] = field(default_factory=tuple)
+    rule: str = "it compares means over sizes, all pairs of strategies together at 95 %."
 
 
 def read_finding(path: Path) -> str:
@@ -151,8 +152,8 @@ def _detail(block: Block) -> str:
     over = f"the mean over {counted(sizes, 'size')} at which tables filled" if sizes > 1 else "at the one size there is"
     return (
         f"{strategy_label(first)} lies {estimate} above {strategy_label(second)}, the next (95 % interval {low} to "
-        f"{high}; {over}, {seeds_in_words(comparison.seeds)}), and is the higher of the two at "
-        f"{number_in_words(higher)} of {number_in_words(sizes)}"
+        f"{high}, all pairs of strategies together; {over}, {seeds_in_words(comparison.seeds)}), and is the higher of "
+        f"the two at {number_in_words(higher)} of {number_in_words(sizes)}"
     )
 
 

@@ -82,7 +82,7 @@ def _draw(left: Axes, right: Axes, panel: Panel, looks: Mapping[str, Look]) -> N
         colour = looks[row.label].colour
         _dot(left, row.score, place, colour, row)
         if row.below_first is None:
-            right.text(0, place, "the highest", va="center", fontsize=8)
+            right.text(0, place, "highest mean", va="center", fontsize=8)
         elif row.below_first.bounded:
             _dot(right, row.below_first, place, colour, row)
         count = f"{row.runs}{RUNS[row.runs > 1] if place == 0 else ''}"

@@ -160,9 +160,13 @@ class StudyReport:
     def first_figure(self) -> list[page.Block]:
         """The figure that shows the finding; of variants, their table and then the figure of the strategies."""
         if not self.variants:
-            return self.figures.finding(self.finding)
+            return self.figures.finding(self.finding, self.found.rule)
         strategies = self.found.details[0]
-        return [variants_table(self.variants), page.Text(strategies), *self.figures.finding(strategies)]
+        return [
+            variants_table(self.variants),
+            page.Text(strategies),
+            *self.figures.finding(strategies, self.found.rule),
+        ]
 
     def details(self) -> list[page.Block]:
         """The finding in more detail; folded where there is much of it."""

@@ -20,6 +20,7 @@ from engram.lab.ranking import together
 from engram.lab.results import Results
 from engram.lab.statistics import Interval, difference, pooled_difference, total, weighted_terms
 from engram.lab.verdicts import place_label
+from engram.paper.open.sweep import MEANINGS
 from engram.typing import Array
 
 PLAIN = "as in the other studies"
@@ -88,9 +89,11 @@ class OpenReport(StudyReport):
         choices = list(dict.fromkeys(each.choice for each in self.changes))
         some = number_in_words(len(changed)) if changed else "none"
         count = f"{some} of {counted(len(choices), 'choice')} that the paper leaves open"
+        told = {name: "; ".join(where) for name, where in changed.items()}
         say = "change" if len(changed) > 1 else "changes"
         headline = sentence(
-            f"{count} {say} a mean score beyond chance" + (f": {listed(list(changed))}" if changed else "")
+            f"{count} {say} a mean score beyond chance"
+            + (f": {listed([f'{name} ({places})' for name, places in told.items()])}" if told else "")
         )
         seeds = {len(scores) for each in self.changes for pair in each.pairs for scores in pair}
         intervals = counted(len(self.changes), "interval")
@@ -98,7 +101,7 @@ class OpenReport(StudyReport):
             f"These are means over strategies, {seeds_in_words(seeds)}, and the {intervals} hold all together at 95 %. "
             "The tables below show each interval by itself: of so many, a few lie beside 0 by chance alone."
         )
-        return Finding(headline, [*(sentence(f"{name}: {'; '.join(where)}") for name, where in changed.items()), over])
+        return Finding(headline, [over])
 
     def first_figure(self) -> list[page.Block]:
         """None: the tables below are what the finding rests on."""
@@ -114,8 +117,10 @@ class OpenReport(StudyReport):
         ]
 
     def sections(self) -> list[page.Block]:
-        """A part for each environment."""
-        return [self.environment(env) for env in self.envs]
+        """What the choices are, and a part for each environment."""
+        rows = [[name, MEANINGS.get(name, "")] for name in self.by_variant if name]
+        choices = page.Section("The choices", [page.Table(["row", "what it changes"], rows, prose=True)])
+        return [choices, *(self.environment(env) for env in self.envs)]
 
     def environment(self, env: str) -> page.Section:
         """A table per memory size: variants down, strategies across; and what each changes in the mean."""
@@ -133,8 +138,8 @@ class OpenReport(StudyReport):
                 training.append(page.Table(["", *block.labels], episodes, f"{about}: {WHAT}, {n}"))
         note = (
             f"Mean ± standard deviation over n seeds. {ABOVE} {BELOW}: above or below the first row beyond the 95 % "
-            "interval (Welch, each cell by itself). Mean change: over the strategies of the row, with its 95 % "
-            f"interval. {NOT_RUN}: nothing to compare, or a choice that the strategy does not have."
+            "interval (Welch, each cell by itself). Mean change: over the strategies of the row, seed by seed, with "
+            f"its 95 % interval (Student). {NOT_RUN}: nothing to compare, or a choice that the strategy does not have."
         )
         return page.Section(
             short_name(env), [*blocks, page.Text(note, note=True), page.Folded("Training episodes", training)]

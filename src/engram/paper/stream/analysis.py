@@ -67,7 +67,8 @@ class StreamReport:
             lengths_figure(lengths, capacity),
             "lengths",
             f"Energy distance to all points for streams of several lengths, in multiples of the N = {capacity} points "
-            f"that are kept; lower is nearer. Lines: mean over {seeds} seeds; bands: 95 % t intervals.",
+            f"that are kept; lower is nearer. Lines: mean over {seeds} seeds; bands: 95 % t intervals. The sentence "
+            "above compares seed by seed, all pairs and lengths together at 95 %.",
         )
         return [
             page.Finding(headline),
@@ -149,7 +150,7 @@ def nearest_in_words(lengths: pl.DataFrame, capacity: int) -> str:
     return (
         f"With {capacity} points kept, DkM ends nearer to all points than {names} in streams of "
         f"{_listed([f'{points:,}' for points in nearest])} points"
-        + (f", and not in those of {_listed([f'{points:,}' for points in rest])}." if rest else ".")
+        + (f", beyond chance; in those of {_listed([f'{points:,}' for points in rest])} it does not." if rest else ".")
     )
 
 
