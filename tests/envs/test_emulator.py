@@ -1,5 +1,6 @@
 """The emulator between games, beside ale-py's own environment, which loads a game anew for each seed."""
 
+import re
 from collections import deque
 from itertools import pairwise
 from typing import Any
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from engram.envs import emulator
 from engram.envs.atari import AtariGame
-from engram.envs.emulator import Dice, borrow, give_back
+from engram.envs.emulator import ACTING_FIRST, Dice, borrow, give_back
 from engram.errors import InvalidInputError
 from engram.paper.atari100k.games import BENCHMARK, BESIDE
 from tests.examples import examples
@@ -58,11 +59,19 @@ def assert_same_games(game: str, steps: int, **options: Any) -> None:
         ("qbert", {}),
         ("breakout", {"repeat_action_probability": 0.25, "fire_reset": True}),
         ("pong", {"full_action_space": True, "frame_skip": 1, "noop_max": 0}),
+        ("double_dunk", {"repeat_action_probability": 0.25}),  # it acts before it begins
         ("freeway", {"frame_skip": 3, "max_frames": 100, "clip_rewards": True, "noop_max": 1}),
     ],
 )
 def test_games_are_ale_pys(game: str, options: dict[str, Any]) -> None:
     assert_same_games(game, 120, **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("game", sorted(ACTING_FIRST))
+def test_games_that_act_before_they_begin_are_ale_pys_with_sticky_actions(game: str) -> None:
+    assert_same_games(game, 100, repeat_action_probability=0.6, noop_max=0)
+    assert_same_games(game, 100)  # in the emulator that has been sticky
 
 
 @pytest.mark.slow
@@ -88,8 +97,11 @@ def test_an_emulator_that_was_given_back_begins_as_a_new_one() -> None:
         np.testing.assert_array_equal(game.reset(seed=2)[0], fresh.reset(seed=2)[0])
         for action in range(20):
             np.testing.assert_array_equal(game.step(action % 6)[0], fresh.step(action % 6)[0])
-    for wrong in (-1, 6):
-        with pytest.raises(InvalidInputError, match=f"pong has actions from 0 to 5, got {wrong}"):
+    unbegun = AtariGame("pong")
+    with pytest.raises(InvalidInputError, match=r"no game has begun; call reset\(\) before step\(\)"):
+        unbegun.step(2)
+    for wrong in (-1, 6, "1", 1.0, None, [1]):
+        with pytest.raises(InvalidInputError, match=rf"pong has actions from 0 to 5, got {re.escape(repr(wrong))}"):
             fresh.step(wrong)
     with pytest.raises(InvalidInputError, match="this game of pong was closed; make another"):
         played.step(0)
@@ -99,11 +111,17 @@ def test_only_so_many_emulators_are_kept(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(emulator, "_spare", deque(maxlen=2))
     pong, other = borrow("pong"), borrow("pong")
     breakout = borrow("breakout")
-    for each in (pong, breakout, other):
+    for each in (pong, breakout, breakout, other):  # given back twice, it is kept once
         give_back(each)
     assert borrow("breakout") is breakout
     assert borrow("pong") is other
     assert borrow("pong") is not pong
+
+
+@pytest.mark.parametrize("game", ["combat", "warlords"])
+def test_a_game_that_the_emulator_cannot_score_is_refused(game: str) -> None:
+    with pytest.raises(InvalidInputError, match=f"the emulator has no rewards for '{game}'"):
+        AtariGame(game)
 
 
 @examples(20)

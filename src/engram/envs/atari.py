@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from importlib.util import find_spec
+from operator import index
 from typing import Any
 
 import gymnasium
@@ -14,6 +15,7 @@ from engram.errors import InvalidInputError, MissingExtraError
 from engram.typing import Array
 
 NEEDS_ALE = 'Atari games need ale-py: pip install "engram-rl[atari]"'
+RENDER_MODES = ["rgb_array"]
 FIRE = 1  # the action that presses the button
 SEEDS = 2**31  # the emulator's seeds have 31 bits
 GAMES = {  # the paper's: environment id, and name of the ROM
@@ -56,13 +58,13 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
         options: Any of OPTIONS whose value is not the paper's.
     """
 
-    metadata = {"render_modes": ["rgb_array"], "render_fps": 15}  # noqa: RUF012 (Gymnasium's interface)
+    metadata = {"render_modes": RENDER_MODES, "render_fps": 15}  # noqa: RUF012 (Gymnasium's interface)
 
     def __init__(self, game: str, *, render_mode: str | None = None, **options: Any) -> None:
         from engram.envs.frame_stack import FrameStack  # noqa: PLC0415 (numba takes long to import)
 
         self.options = checked_options(options)
-        self.render_mode = render_mode
+        self.render_mode = None if render_mode is None else checks.one_of("render_mode", render_mode, RENDER_MODES)
         self._game = game
         self._lent: Emulator | None = _borrowed(game)
         ale = self._emulator.ale
@@ -75,25 +77,27 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
         self.action_space = gymnasium.spaces.Discrete(len(self._codes))
         in_colour = render_mode == "rgb_array"
         self._colour = np.zeros((*self._frames.grey.shape, 3), np.uint8) if in_colour else None
-        self._dice, self._lives, self._played = Dice(0, 0.0), 0, 0
+        self._dice: Dice | None = None  # of the game that has begun
+        self._lives = self._played = 0
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Array, dict[str, Any]]:
         """Begin a game; the same seed gives the same game, whatever was played before."""
         super().reset(seed=seed)
         chosen = int(self.np_random.integers(SEEDS)) if seed is None else seed % SEEDS
-        self._dice = Dice(chosen, self.options["repeat_action_probability"])
-        self._emulator.restart()
+        stickiness = self.options["repeat_action_probability"]
+        self._emulator.restart(chosen, stickiness)
+        self._dice = dice = Dice(chosen, 0.0 if self._emulator.is_sticky else stickiness)
         self._frames.clear()
         self._frames.grey[0] = self._emulator.first_grey
         if self._colour is not None:
             self._colour[0], self._colour[1] = self._emulator.first_picture, 0
-        idle = self._dice.idle_frames(self.options["noop_max"]) - self._can_fire
+        idle = dice.idle_frames(self.options["noop_max"]) - self._can_fire
         first = [FIRE] * self._can_fire + [IDLE] * idle
         for action in first:
-            self._frame(action)
+            self._frame(action, dice)
             if self._emulator.ale.game_over():
                 self._emulator.ale.reset_game()
-                self._dice.forget()
+                dice.forget()
         if first:
             self._look(0)
         self._lives, self._played = self._emulator.ale.lives(), 0
@@ -101,12 +105,13 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Repeat an action for `frame_skip` frames."""
-        if not 0 <= action < len(self._codes):
-            raise InvalidInputError(f"{self._game} has actions from 0 to {len(self._codes) - 1}, got {action!r}")
-        code, ale, most = self._codes[action], self._emulator.ale, self.options["max_frames"]
+        dice, code = self._dice, self._code(action)
+        if dice is None:
+            raise InvalidInputError("no game has begun; call reset() before step()")
+        ale, most = self._emulator.ale, self.options["max_frames"]
         reward, terminated, truncated = 0, False, False
         for left in range(self.options["frame_skip"] - 1, -1, -1):
-            reward += self._frame(code)
+            reward += self._frame(code, dice)
             self._played += 1
             terminated, truncated = ale.game_over(), self._played >= most
             if terminated or truncated:
@@ -122,9 +127,20 @@ class AtariGame(gymnasium.Env[Array, np.int64]):
             reward = int(np.sign(reward))
         return self._observation(), float(reward), terminated, truncated and not terminated, info
 
-    def _frame(self, action: int) -> int:
+    def _code(self, action: Any) -> int:
+        """What the emulator calls an action."""
+        try:
+            number = index(action)
+        except TypeError:
+            number = -1
+        if not 0 <= number < len(self._codes):
+            raise InvalidInputError(f"{self._game} has actions from 0 to {len(self._codes) - 1}, got {action!r}")
+        code: int = self._codes[number]
+        return code
+
+    def _frame(self, action: int, dice: Dice) -> int:
         """Play a frame; return its reward."""
-        return int(self._emulator.ale.act(self._dice.action(action)))
+        return int(self._emulator.ale.act(dice.action(action)))
 
     def _look(self, left: int) -> None:
         """Take in the screen, after which so many frames of the step are left."""
@@ -197,7 +213,7 @@ def has_ale() -> bool:
 
 def is_game(name: str) -> bool:
     """Whether ale-py is installed and has a game of that name."""
-    if not re.fullmatch(r"[a-z0-9_]+", name) or not has_ale():
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z0-9_]+", name) or not has_ale():
         return False
     from ale_py.roms import get_all_rom_ids  # noqa: PLC0415 (an extra)
 

@@ -11,7 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from engram.errors import InvalidInputError
+
 MOST_SPARE = 100  # loaded games that are kept, half a megabyte each: as many as an evaluation plays side by side
+ACTING_FIRST = {"adventure", "berzerk", "double_dunk", "video_cube"}  # games that choose their mode by actions
 IDLE = 0  # the action that does nothing
 WORDS = 2**32  # values of a random number
 DRAWN = 1024  # frames for which random numbers are drawn at once
@@ -28,18 +31,36 @@ class Emulator:
         from ale_py import ALEInterface, LoggerMode, roms  # noqa: PLC0415 (an extra)
 
         self.game = game
+        self._rom = str(roms.get_rom_path(game))
         ALEInterface.setLoggerMode(LoggerMode.Error)
+        if ALEInterface.isSupportedROM(self._rom) is None:
+            raise InvalidInputError(f"the emulator has no rewards for {game!r}, a game for two; choose another game")
         self.ale: Any = ALEInterface()
-        self.ale.setFloat("repeat_action_probability", 0.0)
-        self.ale.loadROM(str(roms.get_rom_path(game)))
+        self._load()
+
+    def _load(self, seed: int = 0, stickiness: float = 0.0) -> None:
+        """Load the game anew."""
+        self.ale.setInt("random_seed", seed)
+        self.ale.setFloat("repeat_action_probability", stickiness)
+        self.ale.loadROM(self._rom)
         self.ale.reset_game()
+        self.is_sticky = stickiness > 0  # the emulator itself repeats actions
         self._start = self.ale.cloneState()
         self.first_grey, self.first_picture = self.ale.getScreenGrayscale(), self.ale.getScreenRGB()
 
-    def restart(self) -> None:
-        """Go back to the start, which looks as in `first_picture`: the screen is only drawn with the next frame."""
-        self.ale.reset_game()  # what the saved state leaves out is then as it was
-        self.ale.restoreState(self._start)
+    def restart(self, seed: int, stickiness: float) -> None:
+        """Go back to the start, which looks as in `first_picture`: the screen is only drawn with the next frame.
+
+        A few games act by themselves before they begin, and with sticky actions a seed decides what comes of it. These
+        are loaded anew, and then repeat actions themselves.
+        """
+        if stickiness > 0 and self.game in ACTING_FIRST:
+            self._load(seed, stickiness)
+        elif self.is_sticky:
+            self._load()
+        else:
+            self.ale.reset_game()  # what the saved state leaves out is then as it was
+            self.ale.restoreState(self._start)
 
 
 class Dice:
@@ -98,4 +119,5 @@ def borrow(game: str) -> Emulator:
 def give_back(emulator: Emulator) -> None:
     """Keep an emulator for the next that plays its game."""
     with _lock:
-        _spare.append(emulator)
+        if emulator not in _spare:  # a copy of its last user may have given it back
+            _spare.append(emulator)

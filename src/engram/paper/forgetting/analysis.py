@@ -177,9 +177,9 @@ class ForgettingReport(StudyReport):
             "Worse: the 95 % interval of the difference to LRU, kM or DkM (with the paper's decay of 1) lies below 0 "
             "in that cell. Better: above 0 for at least one of the three, and worse than none. P(above): probability "
             "that a run scores above one of the three (for each of these: of the other two), mean over cells. Nearly "
-            "everywhere: not worse in nine cells of ten. Settings are in the order of the rule: fewest cells in which it is "
-            "worse, then P(above). The rule "
-            f"was written down before the study was run. Seeds of a cell: {self._seeds()}."
+            "everywhere: not worse in nine cells of ten. Settings are in the order of the rule: fewest cells in which "
+            "it is worse, then P(above). The rule was written down before the study was run. "
+            f"Seeds of a cell: {self._seeds()}."
         )
         table = page.Table(header, rows, prose=True, note=note)
         return [

@@ -101,7 +101,7 @@ class OpenReport(StudyReport):
             f"These are means over strategies, {seeds_in_words(seeds)}, and the {intervals} hold all together at 95 %. "
             "The tables below show each interval by itself: of so many, a few lie beside 0 by chance alone."
         )
-        return Finding(headline, [over])
+        return Finding(headline, [headline, over])  # with variants, a page leaves out the first
 
     def first_figure(self) -> list[page.Block]:
         """None: the tables below are what the finding rests on."""
