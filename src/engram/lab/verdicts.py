@@ -256,7 +256,8 @@ def in_words(seeds: Seeds) -> str:
     """Numbers of runs as a sentence has them: `5 seeds`, `MFEC 20 and NEC 5 seeds`."""
     counts = set(seeds.values())
     if len(counts) <= 1:
-        return f"{counts.pop() if counts else 0} seeds"
+        count = counts.pop() if counts else 0
+        return f"{count} seed{'s' * (count != 1)}"
     return f"{' and '.join(f'{label_of(agent)} {count}' for agent, count in seeds.items())} seeds"
 
 

@@ -84,7 +84,9 @@ class StreamReport:
                 "What each method keeps",
                 [
                     self._drawing(
-                        densities(by_length[points]), "densities", f"After the whole stream; one seed. {CAPTION}"
+                        densities(by_length[points]),
+                        "densities",
+                        f"{kept_in_words(distances)} After the whole stream; one seed. {CAPTION}",
                     ),
                     _distances(distances, f"Energy distance, mean ± standard deviation over {seeds} seeds"),
                 ],
@@ -115,8 +117,9 @@ class StreamReport:
         return self._drawing(
             evolution(snapshots),
             "evolution",
-            f"What is kept over time of a stream of {length:,} points, {length / capacity:g} times as many as are "
-            f"kept: after half of it, where its distribution changes, and later. One seed. {CAPTION}",
+            f"{end_in_words(snapshots)} What is kept over time of a stream of {length:,} points, "
+            f"{length / capacity:g} times as many as are kept: after half of it, where its distribution changes, and "
+            f"later. One seed. {CAPTION}",
         )
 
     def _made(self, study: dict[str, object]) -> page.Facts:
@@ -152,6 +155,29 @@ def nearest_in_words(lengths: pl.DataFrame, capacity: int) -> str:
         f"{_listed([f'{points:,}' for points in nearest])} points"
         + (f", beyond chance; in those of {_listed([f'{points:,}' for points in rest])} it does not." if rest else ".")
     )
+
+
+def kept_in_words(distances: pl.DataFrame) -> str:
+    """Which of the methods that see points one by one end nearest to each half of the stream, and to all of it."""
+    final = distances.filter((pl.col("fraction") == 1) & pl.col("method").is_in(ONLINE)).sort("seed")
+    first, second, everything = (_nearest(final, name) for name in ("to_first", "to_second", "to_all"))
+    return f"Nearest to the first half: {first}; to the second: {second}; to all points: {everything}."
+
+
+def _nearest(final: pl.DataFrame, name: str) -> str:
+    """The method with the smallest mean distance, and those that chance between seeds does not tell from it."""
+    found = {str(method): part[name].to_numpy() for (method,), part in final.group_by("method", maintain_order=True)}
+    best = min(found, key=lambda method: float(found[method].mean()))
+    return _listed([NAMES[each] for each in found if not mean_interval(found[each] - found[best]).above(0)])
+
+
+def end_in_words(snapshots: Sequence[Snapshot]) -> str:
+    """Which method holds what is nearest to the whole stream at the end of this one seed."""
+    end = [each for each in snapshots if each.method in ONLINE and each.fraction == 1 and each.to_all is not None]
+    if not end:
+        return ""
+    nearest = min(end, key=lambda each: each.to_all or 0.0)
+    return f"At its end {NAMES[nearest.method]} holds what is nearest to the whole stream."
 
 
 def lengths_figure(lengths: pl.DataFrame, capacity: int) -> Figure:
