@@ -250,6 +250,7 @@ class StudyReport:
         sizes_ = sorted({cell.capacity for cell in cells if cell.capacity is not None})
         span = f"{sizes_[0]:,} to {sizes_[-1]:,}" if len(sizes_) > 1 else "".join(f"{size:,}" for size in sizes_)
         seeds = runs.filter(pl.col("variant") == "").group_by(["env", "agent", "strategy", "capacity"]).len()["len"]
+        counts = seeds.to_list()
         agents = _named([label_of(cell.agent) for cell in cells if cell.capacity is not None], "agents")
         alone = _named([label_of(cell.agent) for cell in cells if cell.capacity is None], "agents")
         parts = [
@@ -257,7 +258,7 @@ class StudyReport:
             *([f"{agents} with {strategies}"] if strategies else []),
             *([f"{counted(len(sizes_), 'memory size')} ({span} entries per action)"] if sizes_ else []),
             *([f"{alone} without a memory"] if alone else []),
-            f"{seeds_in_words(seeds.to_list())} seeds in a cell",
+            f"{seeds_in_words(counts)} seed{'s' * (max(counts, default=0) > 1)} in a cell",
         ]
         return sentence("; ".join(parts))
 
