@@ -1,8 +1,9 @@
 """The Atari emulator with a game loaded, which goes back to the game's start as often as a new game begins.
 
 ale-py's own environments load a game anew whenever they are given a seed, which takes as long as hundreds of steps. At
-its start nearly every game is the same for all seeds, so it is loaded once, and that state is restored (`ACTING_FIRST` are
-the others). What a seed decides is drawn in `Dice`, as ale-py draws it: how long a game idles, which actions are repeated.
+its start nearly every game is the same for all seeds (`ACTING_FIRST` are the others), so it is loaded once, and that
+state is restored. What a seed decides is drawn in `Dice`, as ale-py draws it: how long a game idles at first, and which
+actions are repeated.
 """
 
 from collections import deque
