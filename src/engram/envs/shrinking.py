@@ -39,23 +39,25 @@ def shares(length: int, shorter: int) -> Shares:
 
 
 @compiled
-def shrink(image: Array, rows: Shares, columns: Shares, out: Array) -> None:
-    """Make a grey image [height, width] of bytes smaller, [rows, columns]."""
-    source = np.empty(image.shape[1], np.float32)
-    line, total = np.empty(out.shape[1], np.float32), np.empty(out.shape[1], np.float32)
-    for y in range(len(out)):
-        total[:] = 0
-        for i in range(len(rows.of)):
-            share = rows.part[i, y]
-            if share == 0:
-                break
-            source[:] = image[rows.of[i, y]]
-            line[:] = 0
-            for j in range(len(columns.of)):
-                of, part = columns.of[j], columns.part[j]
-                for x in range(len(line)):
-                    line[x] += source[of[x]] * part[x]
-            for x in range(len(line)):
-                total[x] += share * line[x]
-        for x in range(len(line)):
-            out[y, x] = np.uint8(min(np.rint(total[x]), np.float32(255)))
+def shrink_line(line: Array, columns: Shares, out: Floats) -> None:
+    """Make one line of bytes [width] shorter, [columns], before rounding."""
+    out[:] = 0
+    for j in range(len(columns.of)):
+        of, part = columns.of[j], columns.part[j]
+        for x in range(len(out)):
+            out[x] += np.float32(line[of[x]]) * part[x]
+
+
+@compiled
+def join_lines(lines: Floats, rows: Shares, y: int, total: Floats, out: Array) -> None:
+    """The y-th line of the smaller image, from shortened lines [height, columns]; `total` is room for sums."""
+    total[:] = 0
+    for i in range(len(rows.of)):
+        share = rows.part[i, y]
+        if share == 0:
+            break
+        line = lines[rows.of[i, y]]
+        for x in range(len(total)):
+            total[x] += share * line[x]
+    for x in range(len(total)):
+        out[x] = np.uint8(min(np.rint(total[x]), np.float32(255)))
