@@ -35,5 +35,5 @@ def test_what_is_said(quantity: Quantity, interval: tuple[float, float, float], 
 
 
 def test_the_text_names_the_number_without_its_value() -> None:
-    assert SCORES.text == "DkM scores … above kM (CartPole, NEC)"
-    assert COST.text == "a write takes … of a lookup longer (1,000 entries)"
+    assert SCORES.text == "DkM scores x above kM (CartPole, NEC)"
+    assert COST.text == "a write takes x % of a lookup longer (1,000 entries)"

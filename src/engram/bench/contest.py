@@ -46,6 +46,7 @@ def race(contenders: Mapping[str, Work], counts: Mapping[str, int], rounds: int)
 
 def count_for(work: Work, seconds: float) -> int:
     """How often a piece of work can be done in so many seconds, about; at least once."""
+    work(1)  # kernels are compiled at their first use
     count = 1
     while True:
         begin = perf_counter()

@@ -19,8 +19,8 @@ class Quantity:
 
     @property
     def text(self) -> str:
-        """The number without its value: `DkM scores … above kM (CartPole, NEC)`."""
-        return f"{self.subject} … {self._unit}{self.above}{self._place}"
+        """The number without its value: `DkM scores x above kM (CartPole, NEC)`."""
+        return f"{self.subject} x {'% ' if self.percent else ''}{self._unit}{self.above}{self._place}"
 
     def said(self, interval: Interval) -> str:
         """The number with its value and its 95 % interval, rounded."""

@@ -12,6 +12,7 @@ from engram.lab.pages import page
 from engram.lab.pages.block import Block
 from engram.lab.pages.finding import Finding
 from engram.lab.pages.numbers import interval_text, score_number, score_text
+from engram.lab.pages.report_folder import write_figure
 from engram.lab.pages.score_tables import ABOVE, BELOW, NOT_RUN, absence
 from engram.lab.pages.study_page import StudyReport
 from engram.lab.pages.training_table import WHAT, training_text
@@ -20,6 +21,7 @@ from engram.lab.ranking import together
 from engram.lab.results import Results
 from engram.lab.statistics import Interval, difference, pooled_difference, total, weighted_terms
 from engram.lab.verdicts import place_label
+from engram.paper.open.changes_figure import Dot, Panel, changes_figure
 from engram.paper.open.sweep import MEANINGS
 from engram.typing import Array
 
@@ -77,12 +79,22 @@ class OpenReport(StudyReport):
                         found.append(Change(name, block, size, pairs))
         return found
 
+    @property
+    def level(self) -> float:
+        """That of each interval with which all of the page hold together at 95 %."""
+        return together(len(self.changes))
+
+    @property
+    def seeds(self) -> str:
+        """How many runs are behind every mean: `n = 5`."""
+        return seeds_in_words({len(scores) for each in self.changes for pair in each.pairs for scores in pair})
+
     @cached_property
     def found(self) -> Finding:
         """How many of the choices change a mean score beyond chance, and by how much."""
-        level, changed = together(len(self.changes)), dict[str, list[str]]()
+        changed = dict[str, list[str]]()
         for each in self.changes:
-            gap = each.interval(level)
+            gap = each.interval(self.level)
             if gap.above(0) or gap.below(0):
                 by = f"{'+' if gap.estimate > 0 else ''}{score_number(gap.estimate, each.block.digits)}"
                 changed.setdefault(each.choice, []).append(f"{by} in {each.where}")
@@ -95,17 +107,31 @@ class OpenReport(StudyReport):
             f"{count} {say} a mean score beyond chance"
             + (f": {listed([f'{name} ({places})' for name, places in told.items()])}" if told else "")
         )
-        seeds = {len(scores) for each in self.changes for pair in each.pairs for scores in pair}
         intervals = counted(len(self.changes), "interval")
         over = (
-            f"These are means over strategies, {seeds_in_words(seeds)}, and the {intervals} hold all together at 95 %. "
+            f"These are means over strategies, {self.seeds}, and the {intervals} hold all together at 95 %. "
             "The tables below show each interval by itself: of so many, a few lie beside 0 by chance alone."
         )
         return Finding(headline, [headline, over])  # with variants, a page leaves out the first
 
     def first_figure(self) -> list[page.Block]:
-        """None: the tables below are what the finding rests on."""
-        return []
+        """What every choice changes, wherever it was tried."""
+        panels = dict[str, Panel]()
+        for each in self.changes:
+            where = place_label(each.block.env, each.block.agent)
+            panel = panels.setdefault(where, Panel(where, each.block.digits, []))
+            panel.dots.append(Dot(each.choice, each.size, each.interval(), each.interval(self.level)))
+        if not panels:
+            return []
+        caption = (
+            f"What each choice changes in the mean over strategies, seed by seed, {self.seeds}; left of the broken "
+            "line scores are lower with it. Signs beside a title: entries per action. Thick lines: the 95 % interval "
+            f"of a change by itself; thin ones: the intervals of which all {len(self.changes)} hold together at 95 %. "
+            "Orange: beyond chance by the latter. Changes of exactly 0 are of runs that are the same with the choice "
+            "and without."
+        )
+        drawn = changes_figure(list(panels.values()))
+        return [write_figure(drawn, self.out, "changes", caption, self.found.headline)]
 
     def summary(self) -> list[str]:
         """The number of runs, the protocol, and what the rows are."""
