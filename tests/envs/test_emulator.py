@@ -1,6 +1,8 @@
 """The emulator between games, beside ale-py's own environment, which loads a game anew for each seed."""
 
 import re
+import subprocess
+import sys
 from collections import deque
 from itertools import pairwise
 from typing import Any
@@ -116,6 +118,16 @@ def test_only_so_many_emulators_are_kept(monkeypatch: pytest.MonkeyPatch) -> Non
     assert borrow("breakout") is breakout
     assert borrow("pong") is other
     assert borrow("pong") is not pong
+
+
+def test_a_program_that_ends_says_nothing_of_emulators_that_it_still_has() -> None:
+    """PyTorch keeps modules until after ale-py has looked for what outlived it."""
+    program = (
+        "from engram import D3QN, evaluate_policy; agent = D3QN('engram/Pong-v0', replay_size=1000); agent.learn(5); "
+        "evaluate_policy(agent, 'engram/Pong-v0', n_eval_episodes=3, max_steps=10)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 @pytest.mark.parametrize("game", ["combat", "warlords"])

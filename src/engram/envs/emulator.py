@@ -6,9 +6,11 @@ state is restored. What a seed decides is drawn in `Dice`, as ale-py draws it: h
 actions are repeated.
 """
 
+import atexit
 from collections import deque
 from threading import Lock
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -38,6 +40,7 @@ class Emulator:
             raise InvalidInputError(f"the emulator has no rewards for {game!r}, a game for two; choose another game")
         self.ale: Any = ALEInterface()
         self._load()
+        _living.add(self)
 
     def _load(self, seed: int = 0, stickiness: float = 0.0) -> None:
         """Load the game anew."""
@@ -103,6 +106,7 @@ class Dice:
         return self._before
 
 
+_living: WeakSet[Emulator] = WeakSet()
 _spare: deque[Emulator] = deque(maxlen=MOST_SPARE)  # of a full deque the first is dropped
 _lock = Lock()
 
@@ -122,3 +126,10 @@ def give_back(emulator: Emulator) -> None:
     with _lock:
         if emulator not in _spare:  # a copy of its last user may have given it back
             _spare.append(emulator)
+
+
+@atexit.register
+def _leave() -> None:
+    """Let go of what is ale-py's before the interpreter ends: it prints a list of all that is still there then."""
+    for emulator in list(_living):
+        del emulator.ale, emulator._start

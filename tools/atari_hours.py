@@ -1,0 +1,130 @@
+"""How many hours the paper's Table 3 takes in full: `python -m tools.atari_hours`, which writes results/atari/hours.md.
+
+From the times of results/gpu/hours.json (`python benchmarks/hours.py`, on a GPU) and of results/bench.json (`engram
+bench`), and from how long MFEC's games of evaluation lasted in results/atari.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from engram.envs.atari import GAMES
+from engram.files.disk import write_atomically
+from engram.lab.dataframes import pl
+from engram.paper.atari.sweep import STUDY
+
+RESULTS = Path(__file__).parents[1] / "results"
+SECONDS_PER_HOUR = 3600
+TWO_CORES = "two cores of {processor}"
+
+
+class Times(NamedTuple):
+    """What one process takes for a step while so many work at once, in seconds."""
+
+    machine: str
+    processes: int
+    training: float
+    evaluation: float
+
+
+class Part(NamedTuple):
+    """The runs of an agent at one size."""
+
+    agent: str
+    capacity: int | None
+    runs: int
+    steps: int  # of training, in all
+    evaluations: int  # in all
+
+    def hours(self, times: Times, length: float, games: int) -> float:
+        """With games of such a length, so many to an evaluation."""
+        seconds = self.steps * times.training + self.evaluations * games * length * times.evaluation
+        return seconds / times.processes / SECONDS_PER_HOUR
+
+
+def parts() -> list[Part]:
+    """The whole study."""
+    found = dict[tuple[str, int | None], Part]()
+    for grid in STUDY.grids:
+        for capacity in grid.sizes or (None,):
+            agent, runs = grid.agent_name, len(grid.seeds) * max(1, len(grid.strategies))
+            before = found.get((agent, capacity), Part(agent, capacity, 0, 0, 0))
+            found[agent, capacity] = Part(
+                agent,
+                capacity,
+                before.runs + runs,
+                before.steps + runs * grid.steps,
+                before.evaluations + runs * (grid.steps // grid.evaluation_interval_steps),
+            )
+    return list(found.values())
+
+
+def times_of(part: Part, gpu: dict[str, Any], bench: dict[str, Any]) -> Times:
+    """Where a part would be run: MFEC on two cores of a CPU, as many networks at once as were measured on a GPU."""
+    if part.agent == "mfec":
+        name = f"MFEC lru, N = {part.capacity:,}"
+        step = next(row["ours"] for row in bench["rows"] if row["name"] == name and row["peer"] == "emulator") / 1e6
+        return Times(TWO_CORES.format(**bench["machine"]), 2, step, step)
+    rows = [row for row in gpu["rows"] if (row["agent"], row["capacity"]) == (part.agent, part.capacity)]
+    most = max(rows, key=lambda row: row["processes"])
+    times = most["training_step_us"] / 1e6, most["evaluation_step_us"] / 1e6
+    return Times(f"one {gpu['device']}, {most['processes']} runs at once", most["processes"], *times)
+
+
+def mean_length() -> float:
+    """Steps of a game of evaluation, the mean over games of MFEC's evaluations."""
+    table = pl.read_parquet(RESULTS / "atari" / "evaluations.parquet").filter(pl.col("agent") == "mfec")
+    by_game = table.group_by("env").agg(pl.col("length").mean())
+    if len(by_game) != len(GAMES):
+        raise SystemExit(f"results/atari has {len(by_game)} of {len(GAMES)} games")
+    return float(by_game["length"].to_numpy().mean())
+
+
+def page(rows: Iterable[tuple[Part, Times]], length: float, games: int) -> str:
+    """What is written."""
+    lines = [
+        "# What Table 3 takes in full",
+        "",
+        "Made by `python -m tools.atari_hours`, from times measured on Pong with full memories at the final ε "
+        "([a CPU](../bench.md), [a GPU](../gpu/hours.json): `python benchmarks/hours.py`). Evaluations play "
+        f"{games} games of {length:,.0f} steps each, which is how long MFEC's lasted in [this study](README.md), "
+        "the mean over games.",
+        "",
+        "| agent | entries per action | runs | steps of a run | where | a step there | hours |",
+        "|---|---:|---:|---:|---|---:|---:|",
+    ]
+    totals = dict[str, float]()
+    for part, times in rows:
+        hours = part.hours(times, length, games)
+        where = times.machine.split(",")[0]
+        totals[where] = totals.get(where, 0) + hours
+        size = "–" if part.capacity is None else f"{part.capacity:,}"
+        cells: Sequence[str] = (
+            part.agent.upper(),
+            size,
+            str(part.runs),
+            f"{part.steps // part.runs:,}",
+            times.machine,
+            f"{times.training / times.processes * 1e6:,.0f} µs",
+            f"{hours:.0f}",
+        )
+        lines.append("| " + " | ".join(cells) + " |")
+    spent = " and ".join(f"{hours:.0f} hours on {where}" for where, hours in totals.items())
+    lines += ["", f"Together {spent}. *A step there*: a step of training, divided by the number of runs at once.", ""]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Write the page, and print it."""
+    gpu, bench = (json.loads((RESULTS / name).read_text()) for name in ("gpu/hours.json", "bench.json"))
+    games = {grid.evaluation_episodes for grid in STUDY.grids}
+    if len(games) != 1:
+        raise SystemExit("evaluations of the study have different numbers of games")
+    text = page([(part, times_of(part, gpu, bench)) for part in parts()], mean_length(), games.pop())
+    write_atomically(RESULTS / "atari" / "hours.md", text.encode())
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
