@@ -160,9 +160,10 @@ def test_a_search_that_passes_entries_over_says_no_less() -> None:
 
 ELSEWHERE = """
 import numpy as np
-from engram.memory import byte_products
-assert byte_products.HAS_BYTE_PRODUCTS in (True, False)
-byte_products.HAS_BYTE_PRODUCTS = False  # before anything is compiled
+from engram.memory import byte_products, wide
+for module, name in ((byte_products, "HAS_BYTE_PRODUCTS"), (wide, "HAS_COMPRESSION")):
+    assert getattr(module, name) in (True, False)
+    setattr(module, name, False)  # before anything is compiled
 from engram import EpisodicMemory
 from engram.memory.sketch import has_axes
 rng = np.random.default_rng(0)
@@ -178,7 +179,7 @@ assert (np.argsort(exact, axis=1, kind="stable")[:, :11] == memory.find_neighbou
 
 
 @pytest.mark.slow
-def test_processors_without_products_of_bytes_find_the_same(tmp_path: Path) -> None:
+def test_processors_without_special_instructions_find_the_same(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     done = subprocess.run(

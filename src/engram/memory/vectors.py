@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba.core import cgutils, types
 
 from engram.memory.lanes import (
@@ -25,6 +26,8 @@ from engram.memory.lanes import (
     repeat,
     sum_of_lanes,
 )
+
+HAS_COMPRESSION = bool(get_host_cpu_features().get("avx512f"))  # an instruction that lists lanes
 
 
 def _sum_of_squares(
@@ -189,19 +192,18 @@ def column_minima(typing: Any, numbers: Any, count: Any, out: Any, place: Any) -
     return types.void(numbers, types.intp, out, types.intp), generate
 
 
-def _compare(relation: str, *, whole: bool = False) -> Callable[..., Any]:
-    """Code that tells which of 16 or 64 numbers, floats or whole ones, are in this relation to a bound."""
+def _compare(relation: str) -> Callable[..., Any]:
+    """Code that tells which of 16 or 64 numbers are in this relation to a bound."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
         data, word, index = data_of(context, builder, signature.args[0], args[0]), ir.IntType(64), args[1].type
         vectors = len(signature.args[3])
         length = length_of(context, builder, signature.args[0], args[0])
         check(context, builder, args[1], ir.Constant(index, vectors * WIDTH), length)
-        kind, compare = (WORDS, builder.icmp_signed) if whole else (FLOATS, builder.fcmp_ordered)
         bounds, bits = repeat(builder, args[2]), ir.Constant(word, 0)
         for number in range(vectors):
             place = builder.add(args[1], ir.Constant(index, number * WIDTH))
-            lanes = compare(relation, load(builder, data, place, kind, 4), bounds)
+            lanes = builder.fcmp_ordered(relation, load(builder, data, place, FLOATS, 4), bounds)
             some = builder.zext(builder.bitcast(lanes, ir.IntType(WIDTH)), word)
             bits = builder.or_(bits, builder.shl(some, ir.Constant(word, number * WIDTH)))
         return bits
@@ -219,15 +221,36 @@ def within(typing: Any, numbers: Any, place: Any, bound: Any, many: Any) -> Any:
 
 
 @generated
-def whole_within(typing: Any, numbers: Any, place: Any, bound: Any, many: Any) -> Any:
-    """As `within`, for whole numbers of 32 bits."""
-    return types.uint64(numbers, types.intp, types.int32, many), _compare("<=", whole=True)
-
-
-@generated
 def below(typing: Any, numbers: Any, place: Any, bound: Any, many: Any) -> Any:
     """As `within`, without those that are equal to the bound."""
     return types.uint64(numbers, types.intp, types.float32, many), _compare("<")
+
+
+@generated
+def list_whole_within(typing: Any, numbers: Any, place: Any, bound: Any, first: Any, out: Any, at: Any) -> Any:
+    """List in `out`, from `at` on, which of 16 whole numbers are at most the bound; return where the list ends.
+
+    The numbers begin at `place`, and are counted from `first`. In `out` there must be room for all 16; what follows the
+    list is undefined. Only for processors with `HAS_COMPRESSION`.
+    """
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        stored, place, bound, first, listed, at = args
+        data, into = (data_of(context, builder, signature.args[which], args[which]) for which in (0, 4))
+        index, word = place.type, ir.IntType(32)
+        for which, start, array in ((0, place, stored), (4, at, listed)):
+            length = length_of(context, builder, signature.args[which], array)
+            check(context, builder, start, ir.Constant(index, WIDTH), length)
+        is_within = builder.icmp_signed("<=", load(builder, data, place, WORDS, 4), repeat(builder, bound))
+        names = builder.add(ir.Constant(WORDS, list(range(WIDTH))), repeat(builder, builder.trunc(first, word)))
+        kind = ir.FunctionType(WORDS, [WORDS, WORDS, is_within.type])
+        compress = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.mask.compress.v16i32")
+        found = builder.call(compress, [names, names, is_within])
+        builder.store(found, builder.bitcast(builder.gep(into, [at]), WORDS.as_pointer())).align = 4
+        bits = builder.zext(builder.bitcast(is_within, ir.IntType(WIDTH)), index)
+        return builder.add(at, builder.ctpop(bits))
+
+    return types.intp(numbers, types.intp, types.int32, types.intp, out, types.intp), generate
 
 
 @generated

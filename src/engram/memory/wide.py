@@ -26,20 +26,19 @@ from engram.memory.sketch import (
     padded,
 )
 from engram.memory.vectors import (
-    lowest_bit,
+    HAS_COMPRESSION,
+    list_whole_within,
     prefetch,
     squared_distance_of_both,
     squared_distance_of_halves,
-    whole_within,
 )
 from engram.typing import Array, Floats, Ints, Whole
 
 TILE = 16384  # entries whose sketches are compared before their keys
 CHUNK = 512  # entries whose upper halves are compared before whole keys
-AHEAD = 16  # keys that are prefetched
+AHEAD = 16  # keys and fine codes that are prefetched
 QUADS = AXES // QUAD
 COLUMNS = 64  # number of columns of a tile whose minima are compared first
-ONE, BIT = (0,), np.uint64(1)
 SHARE = 0.75  # of a squared distance that the coarse axes have, about
 DONE = np.int32(2**31 - 1)  # in the place of a distance: within no bound
 ROUNDED = 2.0**-8  # largest relative error of the upper half of a number
@@ -126,30 +125,29 @@ def list_within(
     count: int,
     out: Ints,
 ) -> int:
-    """List the entries of a tile in `out`, which is one longer, that their sketches do not rule out; return how many.
+    """List the entries of a tile that their sketches do not rule out in `out`; return how many.
 
-    `near` has their coarse distances, for whole sixteens; the first `count` are entries. Fine codes begin at `start`,
-    their norms at `place`.
+    `near` has their coarse distances, for whole sixteens; the first `count` are entries. `out` is sixteen longer. Fine
+    codes begin at `start`, their norms at `place`.
     """
     root = (sqrt(bound) + UNDERFLOW) * (1 + SLACK)
     steps = root / about[2] + about[1] * (1 + SLACK)
     within = np.int32(min(steps * steps, 2.0**31 - 2))
     left = 0
-    for first in range(0, count, WIDTH):
-        bits = whole_within(near, first, within, ONE)
-        if count - first < WIDTH:
-            bits &= (BIT << np.uint64(count - first)) - BIT
-        while bits:
-            out[left] = first + lowest_bit(bits)
-            prefetch(codes, start + out[left] * FINE, FINE)
-            left += 1
-            bits &= bits - BIT
+    done = count // WIDTH * WIDTH if HAS_COMPRESSION else 0
+    if HAS_COMPRESSION:
+        for first in range(0, done, WIDTH):
+            left = list_whole_within(near, first, within, first, out, left)
+    for entry in range(done, count):  # without branches: which entries are near is hard to predict
+        out[left] = entry
+        left += int(near[entry] <= within)
     coarse_factor, coarse_less = least_square(root * sqrt(SHARE), about[1], about[2])
     fine_factor, fine_less = least_square(root * sqrt(1 - SHARE), about[4], about[5])
     limit, constant = np.float32(root * root + coarse_less + fine_less), np.int32(about[3])
     listed = 0
     for i in range(left):
         entry = out[i]
+        prefetch(codes, start + out[min(i + AHEAD, left - 1)] * FINE, FINE)
         fine = norms[place + entry] + constant - 2 * dot_product(codes, start + entry * FINE, quads, COARSE // QUAD)
         out[listed] = entry
         listed += int(coarse_factor * np.float32(near[entry]) + fine_factor * np.float32(fine) <= limit)
@@ -270,7 +268,7 @@ def search_wide(
     whole = padded(capacity)
     coarse, fine = table * whole * AXES, table * whole * AXES + whole * COARSE
     near = np.empty(padded(min(TILE, size)), np.int32)
-    listed = np.empty(min(TILE, size) + 1, np.int32)
+    listed = np.empty(padded(min(TILE, size)) + WIDTH, np.int32)
     minima, rows = np.empty(COLUMNS, np.int32), np.empty(COLUMNS, np.int32)
     for first in range(0, size, TILE):
         count = min(TILE, size - first)
