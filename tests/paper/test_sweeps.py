@@ -39,7 +39,7 @@ def test_what_a_study_names_can_be_imported(study: Study) -> None:
         ("atari", 135),
         ("atari100k", 304),
         ("forgetting", 1280),
-        ("remembering", 4600),
+        ("remembering", 6450),
         ("open", 1070),
     ],
 )

@@ -69,3 +69,15 @@ def test_no_seed_of_the_confirmation_was_used_to_choose() -> None:
     seeds = {seed for grid in STUDIES["remembering"].grids for seed in grid.seeds}
     assert min(seeds) >= 10
     assert {tuple(grid.strategies) for grid in STUDIES["remembering"].grids} == {(*RIVALS, "adaptive")}
+
+
+def test_runs_of_the_papers_tables_and_of_atari_100k_serve_here_too() -> None:
+    ours = {run.id for run in STUDIES["remembering"].runs()}
+    for name, share in (("cartpole", 720), ("acrobot", 540), ("openroom", 720), ("atari100k", 30)):
+        theirs = {run.id for run in STUDIES[name].runs()}
+        assert len(ours & theirs) == share, name  # LRU, kM and DkM at every size; on Atari the baseline's memory
+
+
+def test_off_atari_every_cell_has_twenty_seeds() -> None:
+    seeds = {grid.env: len(grid.seeds) for grid in STUDIES["remembering"].grids}
+    assert sorted(seeds.values()) == [5] * 6 + [20] * 4

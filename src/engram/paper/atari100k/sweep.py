@@ -43,6 +43,8 @@ def grid(
     settings: Mapping[str, Any],
     variant: str = "",
     labels: tuple[str, ...] = (),
+    strategies: Sequence[str] = ("lru",),
+    sizes: Sequence[int] = (10_000,),
 ) -> Grid:
     """The runs of an agent in one game, played in one way."""
     remembers = agent != "d3qn"
@@ -51,8 +53,8 @@ def grid(
         played.env,
         STEPS,
         seeds,
-        ("lru",) if remembers else (),
-        (10_000,) if remembers else (),
+        strategies if remembers else (),
+        sizes if remembers else (),
         settings,
         evaluation_interval_steps=STEPS,
         evaluation_episodes=GAMES_PLAYED,
@@ -68,6 +70,11 @@ def mfec(game: str) -> tuple[Grid, ...]:
         for variant, settings in MFEC.items()
         for protocol in PROTOCOLS
     )
+
+
+def baseline(played: Played, strategies: Sequence[str], sizes: Sequence[int]) -> Grid:
+    """MFEC as it is, with other strategies and sizes, in one game, played in one way."""
+    return grid("mfec", played, SEEDS, MFEC[""], strategies=strategies, sizes=sizes)
 
 
 def with_networks(game: str) -> tuple[Grid, ...]:
