@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from engram.files.disk import write_atomically
+from engram.lab.improvement import improvement_interval
 from engram.lab.statistics import (
     Interval,
     curve_interval,
     difference,
-    improvement_interval,
     interquartile_interval,
     mean_interval,
     pooled_difference,
@@ -89,6 +89,9 @@ KINDS: dict[str, Callable[[Draw, np.random.Generator, int], Interval]] = {
     "how often the larger of five memories wins": lambda draw, rng, n: total(rise_terms(_strata(draw, rng, n))),
     "percentile bootstrap of a mean (not used)": lambda draw, rng, n: percentile_bootstrap(draw(rng, 0, n), rng),
     "mean of scores between 0 and 1": lambda draw, rng, n: share_interval(draw(rng, 0, n)),
+    "probability of improvement over five cells, seeds shared": lambda draw, rng, n: improvement_interval(
+        _of_same_seeds(draw, rng, n, 1), _of_same_seeds(draw, rng, n)
+    ),
 }
 ONLY = {"mean of scores between 0 and 1": ("0 or 1",)}  # the distributions of a kind that does not take all
 

@@ -17,19 +17,18 @@ from scipy import stats
 from tools.interval_coverage import coverage
 
 from engram.errors import InvalidInputError
+from engram.lab.improvement import probability_of_improvement
 from engram.lab.statistics import (
     FEWEST,
     Interval,
     curve_interval,
     difference,
     difference_from,
-    improvement_interval,
     interquartile_interval,
     interquartile_mean,
     mean_interval,
     permutation_test,
     pooled_difference,
-    probability_of_improvement,
     rise_terms,
     share_interval,
     spread_term,
@@ -61,16 +60,6 @@ def test_interquartile_mean_is_that_of_rliable(scores: Doubles) -> None:
     )
 
 
-@given(
-    arrays(np.float64, (4, 3), elements=st.integers(0, 5).map(float)),
-    arrays(np.float64, (5, 3), elements=st.integers(0, 5).map(float)),
-)
-def test_probability_of_improvement_is_that_of_rliable_ties_included(a: Doubles, b: Doubles) -> None:
-    expected = metrics.probability_of_improvement(a, b)
-    assert probability_of_improvement(a.T, b.T) == pytest.approx(expected, abs=1e-12)
-    assert improvement_interval(a.T, b.T).estimate == pytest.approx(expected, abs=1e-12)
-
-
 @given(st.lists(SCORE, min_size=4, max_size=12, unique=True), LEVEL)
 def test_the_interval_of_an_interquartile_mean_is_yuens(values: list[float], level: float) -> None:
     cut = len(values) // 4
@@ -89,28 +78,6 @@ def test_strata_that_differ_by_much_do_not_widen_the_interval() -> None:
     each = interquartile_interval(apart)
     assert each.estimate == together.estimate
     assert each.high - each.low < 3 < together.high - together.low
-
-
-def test_the_probability_of_improvement_has_a_width_where_scores_do_not_overlap() -> None:
-    low, estimate, high = improvement_interval([[4.0, 5.0, 6.0]], [[1.0, 2.0, 3.0]])
-    assert (estimate, high) == (1.0, 1.0)
-    assert 0.2 < low < 0.7
-    many = improvement_interval([np.arange(20.0) + 100], [np.arange(20.0)])
-    assert 0.8 < many.low < many.high == 1.0
-    strata = improvement_interval([[4.0, 5.0, 6.0]] * 9, [[1.0, 2.0, 3.0]] * 9)
-    assert strata.low == pytest.approx(1 - (1 - low) / 3)  # the mean of nine has a third of the error
-    same = improvement_interval([[1.0] * 5], [[1.0] * 5])
-    assert same.low == pytest.approx(1 - same.high)
-    assert same.low < 0.2
-
-
-def test_the_interval_of_the_probability_of_improvement_is_newcombes() -> None:
-    """At its bounds, the estimate is as far away as chance allows there."""
-    a, b = [1.0, 3.0, 5.0, 7.0, 9.0], [0.0, 2.0, 4.0, 6.0]
-    low, estimate, high = improvement_interval([a], [b])
-    for p in (low, high):
-        spread = p * (1 - p) * (1 + 3.5 * (1 - p) / (2 - p) + 3.5 * p / (1 + p)) / 20
-        assert abs(p - estimate) == pytest.approx(stats.t.ppf(0.975, 7) * sqrt(spread), rel=1e-6)
 
 
 def test_bands_of_curves_are_intervals_of_the_mean_at_each_point() -> None:
@@ -197,6 +164,7 @@ def test_a_spread_is_near_the_deviation_and_does_not_depend_on_the_number_of_see
         "interquartile mean",
         "interquartile mean over five cells",
         "probability of improvement",
+        "probability of improvement over five cells, seeds shared",
         "how often the larger of five memories wins",
     ],
 )
@@ -250,7 +218,6 @@ def test_below_three_runs_there_is_no_interval() -> None:
         assert difference(few, three) == difference(three, few) == (-inf, 0.0, inf)
         assert pooled_difference([(three, three), (few, three)]) == (-inf, 0.0, inf)
         assert difference_from(three, 2.0, 1.0, len(few)) == (-inf, 0.0, inf)
-        assert improvement_interval([few, three], [three, three]) == (-inf, 0.5, inf)
         assert total([spread_term(few)]).bounded is total(rise_terms([three, few])).bounded is False
         band = curve_interval(np.transpose([few]))
         assert [each.tolist() for each in band] == [[-inf], [2.0], [inf]]
@@ -277,18 +244,6 @@ def test_interquartile_intervals_shift_and_scale(strata: list[list[float]], shif
     found = interquartile_interval(strata)
     scaled = [scale * np.array(scores) + shift for scores in strata]
     assert_interval(interquartile_interval(scaled), moved(found, scale, shift), 1e3 + found.high - found.low)
-
-
-@given(st.lists(st.tuples(SCORES, SCORES), min_size=1, max_size=3))
-def test_swapping_gives_the_other_probability(pairs: list[tuple[list[float], list[float]]]) -> None:
-    a, b = zip(*pairs, strict=True)
-    p = probability_of_improvement(a, b)
-    assert probability_of_improvement(b, a) == pytest.approx(1 - p, abs=1e-12)
-    assert probability_of_improvement(a, a) == pytest.approx(0.5)
-    one, other = improvement_interval(a, b), improvement_interval(b, a)
-    assert one.estimate == pytest.approx(p)
-    assert 0 <= one.low <= p <= one.high <= 1
-    assert (other.low, other.high) == pytest.approx((1 - one.high, 1 - one.low), abs=1e-9)
 
 
 def test_intervals_say_what_they_hold() -> None:
@@ -323,8 +278,6 @@ HOLED = [1.0, float("nan")]
         (lambda: interquartile_interval([GOOD, HOLED]), "stratum 1 of strata must be finite, got nan"),
         (lambda: rise_terms([GOOD]), "at least two samples, got 1"),
         (lambda: rise_terms([GOOD, HOLED]), "sample 1 must be finite, got nan"),
-        (lambda: probability_of_improvement([GOOD], [HOLED]), "stratum 0 of b must be finite, got nan"),
-        (lambda: improvement_interval([GOOD, GOOD], [GOOD]), "same strata, got 2 of a and 1 of b"),
         (lambda: curve_interval(GOOD), r"curves must be 2-D and not empty, got shape \(3,\)"),
         (lambda: curve_interval([GOOD, [0.0, float("nan"), 0.0]]), r"curves must be finite, got nan at index \[1, 1\]"),
         (lambda: curve_interval(np.empty((0, 3))), r"got shape \(0, 3\)"),

@@ -7,15 +7,14 @@ from itertools import permutations
 
 import numpy as np
 
+from engram.lab.improvement import improvement_interval
 from engram.lab.statistics import (
     Interval,
     difference,
-    improvement_interval,
     interquartile_interval,
     pooled_difference,
-    total,
-    weighted_terms,
 )
+from engram.lab.typical import are_shares, average
 from engram.typing import Array
 
 
@@ -43,20 +42,24 @@ class Comparison:
         """The mean over sizes of a strategy's mean scores."""
         return float(np.mean([scores.mean() for scores in self.scores[name].values()]))
 
+    @cached_property
+    def are_shares(self) -> bool:
+        """Whether all scores lie between 0 and 1, as where a score is how often a goal is reached."""
+        return are_shares(scores for by_size in self.scores.values() for scores in by_size.values())
+
     def middle(self, name: str) -> Interval:
         """The interquartile mean of all scores of a strategy."""
         return interquartile_interval(self.scores[name].values())
 
     def average(self, name: str) -> Interval:
         """The mean over sizes of a strategy's mean scores, with its interval."""
-        by_size = self.scores[name].values()
-        return total(weighted_terms((1 / len(by_size), scores) for scores in by_size))
+        return average(self.scores[name].values(), shares=self.are_shares)
 
     @property
     def middles_differ(self) -> bool:
-        """Whether the interquartile means say anything; where most runs learn nothing, they are all the same."""
+        """Whether the interquartile means say anything: not of shares, nor where most runs score the same."""
         middles = [self.middle(name).estimate for name in self.scores]
-        return not np.allclose(middles, middles[0], rtol=1e-9, atol=0)
+        return not self.are_shares and not np.allclose(middles, middles[0], rtol=1e-9, atol=0)
 
     def runs(self, name: str) -> int:
         """How many runs of a strategy there are, at all sizes together."""

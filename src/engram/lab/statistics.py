@@ -1,13 +1,14 @@
 """Estimates over seeds with intervals that cover what they say from three seeds upwards, and a test.
 
 Most numbers here are sums of independent terms, each with an estimate and its variance, and get the interval of
-Student, Welch and Satterthwaite; interquartile means get Yuen's, the probability of improvement Newcombe's. Of normal
-scores the 95 % intervals hold the truth at least 94 times in 100; of other scores they are approximate, and
-`results/power/coverage.md` says by how much. Below three runs of a kind there is no interval: its bounds are infinite.
+Student, Welch and Satterthwaite; interquartile means get Yuen's. How probably one score is above another is in
+`engram.lab.improvement`. Of normal scores the 95 % intervals hold the truth at least 94 times in 100; of other scores
+they are approximate, and `results/power/coverage.md` says by how much. Below three runs of a kind there is no interval:
+its bounds are infinite.
 
 Runs of one seed at several memory sizes begin alike, so they are not independent: where several samples are averaged,
 scores at the same place in samples of the same length count as those of one seed, and are added before their variance
-is taken. Only the probability of improvement takes its strata for independent.
+is taken.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,13 +22,12 @@ from engram.errors import InvalidInputError, MissingExtraError
 from engram.typing import Doubles
 
 try:
-    from scipy import optimize, special, stats
+    from scipy import special, stats
 except ModuleNotFoundError as error:
     raise MissingExtraError('statistics need scipy: pip install "engram-rl[report]"') from error
 
 Strata = Iterable[npt.ArrayLike]  # of each stratum (an environment, say) the scores over seeds, 1-D
 FEWEST = 3  # runs of each kind that an interval needs
-TINY = 1e-12  # a probability next to 0
 MOST_DIVISIONS = 20_000  # of scores into two groups: all are tried up to this many; beyond it, so many at random
 
 
@@ -83,7 +83,7 @@ class Term(NamedTuple):
 
 def total(terms: Iterable[Term], *, level: float = 0.95) -> Interval:
     """The sum of independent terms, with the Welch–Satterthwaite interval."""
-    parts, upper = list(terms), (1 + _level(level)) / 2
+    parts, upper = list(terms), (1 + checked_level(level)) / 2
     estimate, variance = (float(sum(column)) for column in list(zip(*parts, strict=True))[:2])
     if any(part.freedom == 0 for part in parts):
         return Interval(-inf, estimate, inf)
@@ -133,8 +133,8 @@ def rise_terms(samples: Sequence[npt.ArrayLike]) -> list[Term]:
     pairs = len(given) * (len(given) - 1) / 2
     placements = []
     for place, own in enumerate(given):
-        shares = [_beats(own, earlier) for earlier in given[:place]]
-        shares += [1 - _beats(own, later) for later in given[place + 1 :]]
+        shares = [beats(own, earlier) for earlier in given[:place]]
+        shares += [1 - beats(own, later) for later in given[place + 1 :]]
         placements.append(np.sum(shares, axis=0) / pairs)  # [scores]
     # each pair is in the placements of both of its samples, hence half the mean
     terms = weighted_terms((1.0, each) for each in placements)
@@ -192,7 +192,7 @@ def curve_interval(curves: npt.ArrayLike, *, level: float = 0.95) -> Band:
     seeds, estimate = len(points), points.mean(axis=0)
     if seeds < FEWEST:
         return Band(np.full_like(estimate, -inf), estimate, np.full_like(estimate, inf))
-    quantile = float(special.stdtrit(seeds - 1, (1 + _level(level)) / 2))
+    quantile = float(special.stdtrit(seeds - 1, (1 + checked_level(level)) / 2))
     half = np.where(np.ptp(points, axis=0) > 0, quantile * points.std(axis=0, ddof=1) / sqrt(seeds), 0.0)
     return Band(estimate - half, estimate, estimate + half)
 
@@ -213,7 +213,7 @@ def interquartile_interval(strata: Strata, *, level: float = 0.95) -> Interval:
     The lowest and the highest quarter are set to the nearest score that is left; the variance of what results, within
     each stratum or summed over those that share their seeds, is that of the mean.
     """
-    given = _strata(strata, "strata")
+    given = strata_of(strata, "strata")
     every = np.sort(np.concatenate(given))
     count, cut = len(every), len(every) // 4
     left = count - 2 * cut
@@ -229,27 +229,6 @@ def interquartile_interval(strata: Strata, *, level: float = 0.95) -> Interval:
         freedom = max(len(scores) * left / count - 1, 1.0) if len(scores) >= FEWEST else 0
         terms.append(Term(0.0, variance, freedom))
     return total(terms, level=level)
-
-
-def probability_of_improvement(a_strata: Strata, b_strata: Strata) -> float:
-    """How often a score of `a` beats one of `b` in the same stratum (ties count half), averaged over strata."""
-    return float(np.mean([_beats(x, y).mean() for x, y in _paired(a_strata, b_strata)]))
-
-
-def improvement_interval(a_strata: Strata, b_strata: Strata, *, level: float = 0.95) -> Interval:
-    """Probability of improvement, with Newcombe's interval: it has a width also where the scores do not overlap.
-
-    Each stratum has its own interval; that of their mean is put together from the distances of the bounds from the
-    estimates, as if these were errors (MOVER).
-    """
-    pairs = _paired(a_strata, b_strata)
-    if min(len(scores) for pair in pairs for scores in pair) < FEWEST:
-        return Interval(-inf, probability_of_improvement(*zip(*pairs, strict=True)), inf)
-    found = [_newcombe(float(_beats(x, y).mean()), len(x), len(y), _level(level)) for x, y in pairs]
-    low, estimate, high = np.array(found).T
-    middle = float(estimate.mean())
-    down, up = (sqrt(float(np.sum((bound - estimate) ** 2))) / len(found) for bound in (low, high))
-    return Interval(max(middle - down, 0.0), middle, min(middle + up, 1.0))
 
 
 def permutation_test(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
@@ -269,33 +248,10 @@ def permutation_test(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     return float(found.pvalue)
 
 
-def _beats(a: Doubles, b: Doubles) -> Doubles:
+def beats(a: Doubles, b: Doubles) -> Doubles:
     """For each score of `a`, the share of those of `b` that it beats; ties count half."""
     won: Doubles = (a[:, None] > b).mean(axis=1) + (a[:, None] == b).mean(axis=1) / 2
     return won
-
-
-def _newcombe(estimate: float, m: int, n: int, level: float) -> Interval:
-    """Newcombe's fifth interval (2006) of the probability that one of m scores beats one of n."""
-    quantile = float(special.stdtrit(m + n - 2, (1 + level) / 2))
-    mean_count = (m + n) / 2 - 1
-
-    def excess(p: float) -> float:
-        """How far p lies from the estimate, less what chance allows if p is the truth; both squared."""
-        # V(p) = p (1 − p) (1 + n* (1 − p) / (2 − p) + n* p / (1 + p)) / mn
-        variance = p * (1 - p) * (1 + mean_count * ((1 - p) / (2 - p) + p / (1 + p))) / (m * n)
-        return (p - estimate) ** 2 - quantile**2 * variance
-
-    low = optimize.brentq(excess, 0.0, min(estimate, 1 - TINY)) if estimate > 0 else 0.0
-    high = optimize.brentq(excess, max(estimate, TINY), 1.0) if estimate < 1 else 1.0
-    return Interval(float(low), estimate, float(high))
-
-
-def _paired(a_strata: Strata, b_strata: Strata) -> list[tuple[Doubles, Doubles]]:
-    a, b = _strata(a_strata, "a"), _strata(b_strata, "b")
-    if len(a) != len(b):
-        raise InvalidInputError(f"a and b must have the same strata, got {len(a)} of a and {len(b)} of b")
-    return list(zip(a, b, strict=True))
 
 
 def _variance(values: Doubles) -> float:
@@ -310,7 +266,8 @@ def _freedom(count: int) -> int:
     return count - 1 if count >= FEWEST else 0
 
 
-def _level(level: float) -> float:
+def checked_level(level: float) -> float:
+    """A level, if it is one."""
     if not 0 < level < 1:
         raise InvalidInputError(f"level must lie between 0 and 1, got {level}")
     return level
@@ -327,7 +284,8 @@ def _numbers(values: npt.ArrayLike, name: str, dimensions: int | None = 1) -> Do
     return found
 
 
-def _strata(strata: Strata, name: str) -> list[Doubles]:
+def strata_of(strata: Strata, name: str) -> list[Doubles]:
+    """The scores of every stratum, if they can be used."""
     found = [_numbers(scores, f"stratum {number} of {name}") for number, scores in enumerate(strata)]
     if not found:
         raise InvalidInputError(f"{name} must hold at least one stratum of scores, got none")

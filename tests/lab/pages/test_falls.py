@@ -1,5 +1,8 @@
 """Curves that fall, and panels in which nothing can be seen."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,6 +12,7 @@ from engram.lab.pages.curve_panels import CurvePanels
 from engram.lab.pages.falls import falls, falls_in_words
 from engram.lab.pages.page import Drawing
 from engram.lab.pages.study_page import StudyReport
+from engram.lab.statistics import mean_interval
 from tests.lab.pages.synthetic import declare, line, results, spread_out
 
 STEPS = tuple(range(500, 15_500, 500))
@@ -51,6 +55,21 @@ def test_only_what_falls_is_said_to_fall(report: StudyReport) -> None:
         "Returns fall" in text
         for text in (block.caption for block in report.figures.curves() if isinstance(block, Drawing))
     )
+
+
+def test_runs_of_one_seed_at_several_sizes_do_not_count_as_many(tmp_path: Path) -> None:
+    """Each seed falls, or rises, alike at all three sizes: five numbers, not fifteen."""
+
+    def alike(cell: Cell, seed: int, score: float) -> tuple[tuple[int, ...], list[float]]:
+        return STEPS, line(300.0, 300.0 - 40 * (seed - 1), steps=STEPS).tolist()
+
+    study = replace(STUDY, grids=tuple(replace(grid, sizes=(50, 100, 500)) for grid in STUDY.grids))
+    found = results(study, spread_out(0.0, 2.0), places=declare(study, tmp_path), curve=alike)
+    (block,) = StudyReport(found, tmp_path, study).every_block
+    changes = [-40.0 * (seed - 1) for seed in range(5)]
+    assert mean_interval(changes * 3, level=0.975).below(0)  # what pooling them would say
+    assert not mean_interval(changes, level=0.975).below(0)
+    assert falls(block) == []
 
 
 def test_what_cannot_be_seen_is_one_panel_that_says_why(report: StudyReport) -> None:

@@ -11,7 +11,7 @@ from engram.lab.pages.block import Block
 from engram.lab.pages.numbers import score_number
 from engram.lab.pages.wording import counted, listed
 from engram.lab.ranking import together
-from engram.lab.statistics import Interval, mean_interval
+from engram.lab.statistics import Interval, total, weighted_terms
 from engram.typing import Array
 
 FEWEST_EVALUATIONS = 6  # of a run, so that each sixth of it has one
@@ -28,18 +28,20 @@ class Fall(NamedTuple):
 
 
 def falls(block: Block) -> list[Fall]:
-    """The strategies whose return falls by more than chance explains, over all sizes at which tables filled."""
+    """The strategies whose return falls by more than chance explains, in the mean over sizes at which tables filled."""
     found = []
     for strategy in block.strategies:
         cells = [block.cell(strategy, size) for size in block.filled_sizes if size in block.complete.get(strategy, ())]
-        runs = [_early_and_late(*curve) for cell in cells for curve in block.evidence.curves[cell].values()]
-        there = [each for each in runs if each is not None]
-        if not there or len(there) < len(runs):
+        runs = [[_early_and_late(*curve) for _, curve in sorted(block.evidence.curves[cell].items())] for cell in cells]
+        if not runs or any(each is None for cell in runs for each in cell):
             continue
-        early, late = np.array(there).T
-        change = mean_interval(late - early, level=together(len(block.strategies)))
+        windows = [np.array(cell, np.float64) for cell in runs]  # of each size [seeds, early and late]
+        # runs of one seed at several sizes are not independent, so their changes are averaged by seed
+        changes = weighted_terms((1 / len(windows), each[:, 1] - each[:, 0]) for each in windows)
+        change = total(changes, level=together(len(block.strategies)))
         if change.below(0):
-            found.append(Fall(strategy, float(early.mean()), float(late.mean()), change, len(there)))
+            early, late = np.mean([each.mean(axis=0) for each in windows], axis=0).tolist()
+            found.append(Fall(strategy, early, late, change, sum(map(len, windows))))
     return found
 
 

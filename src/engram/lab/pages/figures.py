@@ -27,6 +27,7 @@ from engram.lab.pages.wording import (
 )
 from engram.lab.ranking import Comparison
 from engram.lab.statistics import FEWEST
+from engram.lab.typical import INTERQUARTILE, MEAN
 from engram.pictures.canvas import Figure
 
 MANY = 6  # strategies, from which on the first figures show only those of most interest
@@ -52,31 +53,38 @@ class Figures:
             return []
         seeds = {n for _, comparison in compared for n in comparison.seeds}
         known = max(seeds) >= FEWEST
-        by_middles = any(comparison.middles_differ for _, comparison in compared)
-        what, whose = ("interquartile mean", "Yuen") if by_middles else ("mean", "Welch")
-        panels = [self._forest(block, comparison, by_middles=by_middles) for block, comparison in compared]
+        robust = dict.fromkeys(block.env for block, comparison in compared if comparison.middles_differ)
+        panels = [self._forest(block, comparison, robust=block.env in robust) for block, comparison in compared]
+        kinds = {panel.scores: "Yuen" if panel.scale in robust else "Student" for panel in panels}
+        measures = " or ".join(f"{kind}{f' ({whose})' if known else ''}" for kind, whose in kinds.items())
         caption = _joined(
-            f"Left: {what} of the scores at all sizes at which tables filled"
-            + (f", with its 95 % interval ({whose}), not drawn far beyond all scores" if known else "")
-            + ("." if by_middles else "; interquartile means would all be the same."),
+            f"Left: {measures} of the scores at all sizes at which tables filled"
+            + (
+                ", with its 95 % interval, not drawn far beyond all scores (a dot alone: all runs alike)"
+                if known
+                else ""
+            )
+            + (
+                "; the mean where scores lie between 0 and 1, or interquartile means would all be the same."
+                if MEAN in kinds
+                else "."
+            ),
             "Right: how probably a run of the strategy with the highest mean scores above one of this row at the same "
             "size, where there are seeds enough to say so; where the interval crosses the line at one half, chance may "
-            "explain it. The sentence above says so by another rule: " + rule
+            "explain it. Each pair is taken by itself here; the sentence above says so by another rule: " + rule
             if known
             else "",
             worth_in_words(seeds),
         )
-        scores = f"{'Interquartile mean' if by_middles else 'Mean'} of the scores"
-        drawn = forest.forest(panels, self.looks, scores)
-        return [replace(self._drawing(drawn, "finding", caption), alt=headline)]
+        return [replace(self._drawing(forest.forest(panels, self.looks), "finding", caption), alt=headline)]
 
-    def _forest(self, block: Block, comparison: Comparison, *, by_middles: bool) -> forest.Panel:
+    def _forest(self, block: Block, comparison: Comparison, *, robust: bool) -> forest.Panel:
         first, *others = comparison.order
         shown = [first, *(name for name in others if name in featured(block.strategies))]
         rows = [
             forest.Row(
                 strategy_label(name),
-                comparison.middle(name) if by_middles else comparison.average(name),
+                comparison.middle(name) if robust else comparison.average(name),
                 None if name == first else comparison.improvement(first, name),
                 comparison.runs(name),
             )
@@ -86,7 +94,7 @@ class Figures:
         where = f"{seeds_in_words(comparison.seeds)}{f' at each of {count} sizes' if count > 1 else ''}"
         scores = np.concatenate([each for by_size in comparison.scores.values() for each in by_size.values()])
         span = float(scores.min()), float(scores.max())
-        return forest.Panel(f"{self._where(block)}, {where}", block.env, rows, span)
+        return forest.Panel(f"{self._where(block)}, {where}", block.env, INTERQUARTILE if robust else MEAN, rows, span)
 
     def by_size(self) -> list[page.Block]:
         """Scores over memory sizes, for environments in which there are several."""

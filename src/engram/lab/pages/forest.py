@@ -33,12 +33,13 @@ class Panel:
 
     title: str
     scale: str
+    scores: str  # the kind of mean
     rows: Sequence[Row]  # the highest first
     span: tuple[float, float]  # the lowest and the highest score of a run, beyond which intervals are cut off
 
 
-def forest(panels: Sequence[Panel], looks: Mapping[str, Look], scores: str) -> Figure:
-    """A panel for each agent and environment: `scores` on the left, comparisons with the highest on the right."""
+def forest(panels: Sequence[Panel], looks: Mapping[str, Look]) -> Figure:
+    """A panel for each agent and environment: scores on the left, comparisons with the highest on the right."""
     columns = 1 if len(panels) <= ONE_COLUMN else 2
     lines = [panels[i : i + columns] for i in range(0, len(panels), columns)]
     heights = [ABOVE_ROWS + ROW * max(len(panel.rows) for panel in line) for line in lines]
@@ -63,7 +64,7 @@ def forest(panels: Sequence[Panel], looks: Mapping[str, Look], scores: str) -> F
                 left.set_visible(False)
                 right.set_visible(False)
         for i in range(max(0, len(panels) - columns), len(panels)):  # the lowest of each column
-            grid[i // columns, 2 * (i % columns)].set_xlabel(scores)
+            grid[i // columns, 2 * (i % columns)].set_xlabel("Score")
             grid[i // columns, 2 * (i % columns) + 1].set_xlabel("Probability")
     return figure
 
@@ -89,6 +90,9 @@ def _draw(left: Axes, right: Axes, panel: Panel, looks: Mapping[str, Look]) -> N
         right.text(1.06, place, count, va="center", fontsize=8, transform=right.get_yaxis_transform())
     left.set_yticks(range(len(panel.rows)), [row.label for row in panel.rows])
     left.set_title(panel.title, fontsize=9.5, fontweight="bold", loc="left", pad=17)
+    left.annotate(
+        f"{panel.scores[:1].upper()}{panel.scores[1:]}", (0, 1), (0, 4), "axes fraction", "offset points", fontsize=9
+    )
     right.set_title(f"{first} above it", fontsize=9, loc="left", pad=4)
     right.set_yticks([])
     right.spines["left"].set_visible(False)

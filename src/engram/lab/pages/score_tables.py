@@ -12,7 +12,8 @@ from engram.lab.pages.numbers import interval_text, score_text
 from engram.lab.pages.page import Entry, Table
 from engram.lab.pages.wording import seeds_in_words, steps_in_words
 from engram.lab.reference import Reference, Score
-from engram.lab.statistics import FEWEST, difference_from, interquartile_interval
+from engram.lab.statistics import FEWEST, difference_from
+from engram.lab.typical import INTERQUARTILE, MEAN, are_shares, typical
 from engram.typing import Array
 
 UNFILLED = "○"
@@ -50,20 +51,20 @@ def score_rows(block: Block, strategies: Sequence[str]) -> list[Row]:
 
 
 def interval_table(block: Block, name: str) -> Table:
-    """Interquartile means with their intervals."""
-    rows = []
+    """Interquartile means, or of shares means, with their intervals."""
+    shares, rows = are_shares(each for cells in block.complete.values() for each in cells.values()), []
     for size in block.sizes:
         cells = []
         for strategy in block.strategies:
             scores, absent = block.scores(strategy, size), absence(block.evidence, block.cell(strategy, size))
-            cells.append(absent if scores is None else interval_text(interquartile_interval([scores]), block.digits))
+            cells.append(absent if scores is None else interval_text(typical([scores], shares=shares), block.digits))
         rows.append([f"{size:,}", *cells])
     pooled = [_pooled(block, strategy) for strategy in block.strategies]
     if any(pooled):
-        every = [interval_text(interquartile_interval(strata), block.digits) if strata else "–" for strata in pooled]
+        every = [interval_text(typical(some, shares=shares), block.digits) if some else "–" for some in pooled]
         rows.append(["all that filled", *every])
     bounds = " [95 % interval]" if max(block.seeds) >= FEWEST else ""
-    caption = f"{name}: interquartile mean{bounds}, {seeds_in_words(block.seeds)}"
+    caption = f"{name}: {MEAN if shares else INTERQUARTILE}{bounds}, {seeds_in_words(block.seeds)}"
     return Table(["entries per action", *block.labels], rows, caption)
 
 

@@ -18,12 +18,13 @@ from engram.agents import label_of
 from engram.envs.names import short_name
 from engram.lab.cell import Cell
 from engram.lab.evidence import Evidence
+from engram.lab.improvement import probability_of_improvement
 from engram.lab.labels import strategy_in_words, strategy_label
 from engram.lab.pages import page
 from engram.lab.pages.finding import Finding
 from engram.lab.pages.study_page import StudyReport
 from engram.lab.pages.wording import counted, listed, number_in_words, seeds_in_words, sentence
-from engram.lab.statistics import FEWEST, difference, probability_of_improvement
+from engram.lab.statistics import FEWEST, difference
 from engram.lab.verdicts import place_label
 
 RIVALS = ("lru", "kmeans", "dkm")
