@@ -112,6 +112,15 @@ def test_fewer_runs_than_the_rules_minimum_give_no_verdict() -> None:
     assert claim([replace(YES, seeds={})]).decide(Evidence()).word == FEW
 
 
+def test_where_runs_are_missing_it_is_said_how_many_it_takes() -> None:
+    few = replace(YES, seeds={"mfec": 2, "nec": 2})
+    power = tuple(Chance("paper", {"mfec": n, "nec": n}, 100, found, 0) for n, found in ((3, 43), (5, 91), (9, 99)))
+    verdict = claim([few], power).decide(Evidence())
+    assert verdict.word == FEW
+    assert verdict.headline.endswith("2 seeds, 5 needed; to decide it takes 5 seeds of every cell")
+    assert "takes" not in claim([few], power[:1]).decide(Evidence()).headline  # nobody knows
+
+
 def test_an_open_claim_that_a_true_one_would_be_too_cannot_be_decided() -> None:
     power = (
         Chance("paper", {"nec": 5}, 100, 50, 0),
@@ -135,4 +144,5 @@ def test_numbers_of_runs_in_words() -> None:
     assert in_words({"mfec": 5, "nec": 5}) == in_words({"nec": 5}) == "5 seeds"
     assert in_words({"mfec": 20, "nec": 5}) == "MFEC 20 and NEC 5 seeds"
     assert in_words({}) == "0 seeds"
+    assert in_words({"stream": 11}, "round") == "11 rounds"
     assert fewest([{"mfec": 20}, {"nec": 7, "mfec": 3}, {"nec": 9}]) == {"mfec": 3, "nec": 7}

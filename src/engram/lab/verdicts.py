@@ -156,17 +156,25 @@ class Claim:
     least_seeds: int  # runs of every cell without which there is no verdict
     note: str = ""  # what to know about the rule: where the paper's own numbers do not support the sentence, say
     power: tuple[Chance, ...] = ()  # how often the rule is right, simulated
+    unit: str = "seed"  # what a run is numbered by
     printed: bool = True  # the paper's numbers, from which that is simulated; if not, some were made that make it true
 
     def decide(self, evidence: Evidence) -> Verdict:
         """The verdict on the claim."""
         found = self.find(evidence)
         few = [each for each in found.statements if min(each.seeds.values(), default=0) < self.least_seeds]
-        lacking = [*found.lacking, *(f"{each.text}: {in_words(each.seeds)}, {self.least_seeds} needed" for each in few)]
+        lacking = [
+            *found.lacking,
+            *(f"{each.text}: {in_words(each.seeds, self.unit)}, {self.least_seeds} needed" for each in few),
+        ]
         verdict = judge([each for each in found.statements if each not in few], lacking, found.left_out)
+        if verdict.word == FEW and self.enough_seeds:
+            takes = f"; to decide it takes {in_words(self.enough_seeds, self.unit)} of every cell"
+            return replace(verdict, headline=verdict.headline + takes, why=verdict.why + takes)
         if verdict.word == OPEN and verdict.statements and self.too_few(verdict.seeds):
-            could = f"{in_words(self.enough_seeds)} could" if self.enough_seeds else "nor can any number simulated"
-            beyond = f"; {in_words(verdict.seeds)} cannot decide it, {could}"
+            enough = in_words(self.enough_seeds, self.unit)
+            could = f"{enough} could" if self.enough_seeds else "nor can any number simulated"
+            beyond = f"; {in_words(verdict.seeds, self.unit)} cannot decide it, {could}"
             return replace(verdict, word=BEYOND, headline=verdict.headline + beyond, why=verdict.why + beyond)
         return verdict
 
@@ -252,13 +260,13 @@ def fewest(seeds: Iterable[Seeds]) -> dict[str, int]:
     return found
 
 
-def in_words(seeds: Seeds) -> str:
+def in_words(seeds: Seeds, unit: str = "seed") -> str:
     """Numbers of runs as a sentence has them: `5 seeds`, `MFEC 20 and NEC 5 seeds`."""
     counts = set(seeds.values())
     if len(counts) <= 1:
         count = counts.pop() if counts else 0
-        return f"{count} seed{'s' * (count != 1)}"
-    return f"{' and '.join(f'{label_of(agent)} {count}' for agent, count in seeds.items())} seeds"
+        return f"{count} {unit}{'s' * (count != 1)}"
+    return f"{' and '.join(f'{label_of(agent)} {count}' for agent, count in seeds.items())} {unit}s"
 
 
 def place_label(env: str, agent: str) -> str:

@@ -83,17 +83,25 @@ def test_the_counts_are_a_sentence(words: list[str], sentence: str) -> None:
 
 def test_the_power_is_that_of_the_seeds_that_were_run() -> None:
     told = power(claim(1, BELOW), Verdict(FAILS, "", "", seeds={"nec": 7}))
-    assert told.text == "holds 52 times of 60"
+    assert told.text == "if true, found 52 times of 60"
     assert told.below == [
         "on the paper's own numbers, 5 seeds",
         "1 of 60 where all strategies are alike",
         "0 of 60 where strategies are exchanged",
     ]
-    assert power(claim(1), Verdict(FAILS, "", "", seeds={"nec": 20})).text == "holds 60 times of 60"
+    assert power(claim(1), Verdict(FAILS, "", "", seeds={"nec": 20})).text == "if true, found 60 times of 60"
     assert (
-        power(claim(1), Verdict(FAILS, "", "", seeds={"nec": 2})).text == "holds 52 times of 60"
+        power(claim(1), Verdict(FAILS, "", "", seeds={"nec": 2})).text == "if true, found 52 times of 60"
     )  # the nearest there is
     assert power(replace(claim(1), power=()), Verdict(FAILS, "", "")).text == "not simulated"
+
+
+def test_where_runs_are_missing_the_power_is_that_of_as_many_as_it_takes() -> None:
+    few = [replace(each, holds=20) if each.seeds == {"nec": 5} and each.world == "paper" else each for each in CHANCES]
+    told = power(replace(claim(1), power=tuple(few)), Verdict(FEW, "", "", seeds={"nec": 2}))
+    assert (told.text, told.below[0]) == ("if true, found 60 times of 60", "on the paper's own numbers, 20 seeds")
+    nobody_knows = power(replace(claim(1), unit="round"), Verdict(OPEN, "", ""))
+    assert nobody_knows.below[0] == "on the paper's own numbers, 20 rounds"
 
 
 def test_a_study_shows_the_claims_that_concern_it(tmp_path: Path) -> None:

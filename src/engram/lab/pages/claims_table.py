@@ -109,21 +109,27 @@ def claims_blocks(claims: ClaimList, evidence: Evidence) -> list[page.Block]:
 
 def power(claim: Claim, verdict: Verdict) -> page.Entry:
     """How often the rule finds the claim in simulated runs: where it is true, and where it is not."""
-    true = _simulated(claim.power, "paper", verdict.seeds)
+    seeds = claim.enough_seeds if verdict.word == FEW and claim.enough_seeds else verdict.seeds
+    true = _simulated(claim.power, "paper", seeds)
     if true is None:
         return page.Entry("not simulated", dim=True)
     numbers = "the paper's own numbers" if claim.printed else "numbers made so that it is true"
-    below = [f"on {numbers}, {in_words(true.seeds)}"]
+    below = [f"on {numbers}, {in_words(true.seeds, claim.unit)}"]
     for world, where in WORLDS.items():
         chance = _simulated(claim.power, world, true.seeds)
         if chance is not None:
             below.append(f"{chance.holds} of {chance.draws} {where}")
-    return page.Entry(f"holds {true.holds} times of {true.draws}", below)
+    return page.Entry(f"if true, found {true.holds} times of {true.draws}", below)
 
 
 def _simulated(chances: Sequence[Chance], world: str, seeds: Mapping[str, int]) -> Chance | None:
-    """The simulation with the most seeds that are not more than those; with the fewest, if all have more."""
+    """The simulation with the most seeds that are not more than those.
+
+    If all have more, that with the fewest; where it is not known how many there are, that with the most.
+    """
     there = sorted((each for each in chances if each.world == world), key=lambda each: sum(each.seeds.values()))
+    if not seeds:
+        return there[-1] if there else None
     within = [each for each in there if all(seeds.get(name, 0) >= count for name, count in each.seeds.items())]
     found = within or there[:1]
     return found[-1] if found else None

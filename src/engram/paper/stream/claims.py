@@ -120,6 +120,7 @@ CLAIMS = (
         ("stream",),
         negligible_cost,
         least_seeds=5,
+        unit="round",
         printed=False,
     ),
 )
