@@ -25,17 +25,22 @@ ALIKE = "no strategy differs from another beyond chance"
 
 @dataclass(frozen=True)
 class Finding:
-    """The one sentence that a page begins with, those that go into detail, and when the first says "above"."""
+    """The one sentence that a page begins with, those that go into detail, and when the first says "above".
+
+    `short` says the first in a line, for a list of findings or a picture; empty where the headline is short itself.
+    """
 
     headline: str
     details: Sequence[str] = field(default_factory=tuple)
     rule: str = "it compares means over sizes, all pairs of strategies together at 95 %."
+    short: str = ""
 
 
-def read_finding(path: Path) -> str:
-    """The sentence that a page begins with; empty for a page without one."""
-    found = re.search(r'<p class="finding">(.*?)</p>', read_file(path).decode())
-    return unescape(found[1]).replace("\N{NO-BREAK SPACE}", " ") if found else ""
+def read_finding(path: Path, *, short: bool = False) -> str:
+    """The sentence that a page begins with, or its short form; empty for a page without one."""
+    found = re.search(r'<p class="finding"(?: data-short="(.*?)")?>(.*?)</p>', read_file(path).decode())
+    text = (short and found[1]) or found[2] if found else ""
+    return unescape(text).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def find(blocks: Sequence[Block], tasks: Mapping[str, Task] | None = None) -> Finding:

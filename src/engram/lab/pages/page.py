@@ -44,10 +44,12 @@ class Finding:
     """What came out, in a plain sentence: the first thing on a page."""
 
     text: str
+    short: str = ""  # the same for a picture or a list, which have room for a line; empty: the text itself
 
     def html(self) -> str:
         """A paragraph in large print."""
-        return f'<p class="finding">{text_html(self.text)}</p>'
+        short = f' data-short="{escape(self.short)}"' if self.short else ""
+        return f'<p class="finding"{short}>{text_html(self.text)}</p>'
 
 
 @dataclass(frozen=True)
