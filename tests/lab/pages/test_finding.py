@@ -93,7 +93,7 @@ def test_sizes_at_which_no_table_filled_do_not_count(tmp_path: Path) -> None:
 
     found = report(tmp_path, mean, full=False)
     assert found.found.details[0].startswith("MFEC: kM lies 100 above DkM")
-    assert "at the one size there is" in found.found.details[0]
+    assert found.found.details[0].endswith("at the one size there is, n = 5).")
     none = find([])
     assert none.headline == "No agent of this study has a memory, so there is nothing to forget."
 

@@ -155,10 +155,11 @@ def _detail(block: Block) -> str:
     low, estimate, high = (score_number(each, block.digits) for each in gap)
     sizes, higher = len(comparison.sizes), len(comparison.higher_at(first, second))
     over = f"the mean over {counted(sizes, 'size')} at which tables filled" if sizes > 1 else "at the one size there is"
+    at_sizes = f", and is the higher of the two at {number_in_words(higher)} of {number_in_words(sizes)}"
     return (
         f"{strategy_label(first)} lies {estimate} above {strategy_label(second)}, the next (95 % interval {low} to "
-        f"{high}, all pairs of strategies together; {over}, {seeds_in_words(comparison.seeds)}), and is the higher of "
-        f"the two at {number_in_words(higher)} of {number_in_words(sizes)}"
+        f"{high}, all pairs of strategies together; {over}, {seeds_in_words(comparison.seeds)})"
+        + (at_sizes if sizes > 1 else "")
     )
 
 
