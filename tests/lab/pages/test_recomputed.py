@@ -36,7 +36,8 @@ Key = tuple[str, str, str | None, int | None]  # environment, agent, strategy, e
 
 def label(name: str) -> str:
     kind, _, options = name.partition(":")
-    return ", ".join([LABELS[kind], *(each.replace("=", " ") for each in options.split(",") if each)])
+    told = ", ".join(each.replace("=", " ") for each in options.split(",") if each)
+    return f"{LABELS[kind]} ({told})" if told else LABELS[kind]
 
 
 def short(env: str) -> str:
@@ -444,7 +445,7 @@ def test_what_captions_say(study: tuple[Computed, Shown]) -> None:
         assert bool(fell) == ("Returns fall" in caption)
         for agent, start, middle_, late, last, changes in fell:
             windows = [tuple(int(each.replace(",", "")) for each in pair) for pair in ((start, middle_), (late, last))]
-            found = re.findall(rf"(\w[\w., ]*?) from ({NUMBER}) to ({NUMBER})", changes)
+            found = re.findall(rf"(\w[\w., ()]*?) from ({NUMBER}) to ({NUMBER})", changes)
             assert found
             for strategy, *values in found:
                 label_ = strategy.removeprefix("and ").strip(", ")

@@ -83,7 +83,7 @@ def test_the_report_on_forgetting_chooses(tmp_path: Path) -> None:
     report = ForgettingReport(forgotten(tmp_path), tmp_path, FORGETTING)
     text = page.Page("", report.claims()).html()
     _, *rows = Reader(text).tables[""]
-    assert [row[0] for row in rows] == ["Fading", "kM", "DkM, decay 0.1", "DkM", "LRU"]
+    assert [row[0] for row in rows] == ["Fading", "kM", "DkM (decay 0.1)", "DkM", "LRU"]
     assert rows[0][1:] == ["0 of 4", "3 of 4", "0.88", "yes", "nowhere"]
     assert rows[2][1:] == ["1 of 4", "3 of 4", "0.75", "no", "CartPole NEC 500"]
 
@@ -117,7 +117,7 @@ def test_where_the_best_is_worse_is_named_and_without_enough_runs_nothing_is_dra
 
     places = declare(FORGETTING, tmp_path)
     worse = ForgettingReport(results(FORGETTING, score, places=places), tmp_path, FORGETTING)
-    assert worse.finding.endswith(", and below one of them in one (CartPole MFEC 50).")
+    assert worse.finding.endswith(", and below one of them in one (CartPole NEC 500).")
     assert worse.found.short.endswith(", and below one of them in one.")
     one = {run: place for run, place in places.items() if place["seed"] == 0}
     lone = ForgettingReport(results(FORGETTING, forgetting_score, places=one), tmp_path, FORGETTING)

@@ -10,7 +10,7 @@ from engram.agents import label_of
 from engram.envs.names import short_name
 from engram.files.disk import read_file
 from engram.lab.grid import Task
-from engram.lab.labels import strategy_among_others, strategy_in_words, strategy_label
+from engram.lab.labels import strategy_in_words, strategy_label
 from engram.lab.pages.block import Block
 from engram.lab.pages.numbers import score_number
 from engram.lab.pages.wording import counted, listed, number_in_words, seeds_in_words, sentence
@@ -191,4 +191,4 @@ def _place(block: Block, blocks: Sequence[Block]) -> str:
 
 
 def _labels(names: Sequence[str]) -> str:
-    return listed([strategy_among_others(name) for name in names])
+    return listed([strategy_label(name) for name in names])

@@ -233,6 +233,19 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Subsection:
+    """A part of a section with a title."""
+
+    title: str
+    blocks: Sequence[Block]
+
+    def html(self) -> str:
+        """The heading and its blocks."""
+        inside = "\n".join(block.html() for block in self.blocks)
+        return f"<h3>{escape(self.title)}</h3>\n{inside}"
+
+
+@dataclass(frozen=True)
 class Page:
     """A whole page: its title and its blocks from top to bottom."""
 
