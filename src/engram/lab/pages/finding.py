@@ -1,7 +1,7 @@
 """What a study found, in plain words made from its scores."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
@@ -49,7 +49,9 @@ def find(blocks: Sequence[Block], tasks: Mapping[str, Task] | None = None) -> Fi
         return Finding("No agent of this study has a memory, so there is nothing to forget.")
     if len(blocks) <= FEW_PLACES:
         details = [sentence(f"{_place(block, blocks)}: {text}") for block in blocks if (text := _detail(block))]
-        return Finding(" ".join([*_hardly_learned(blocks, tasks or {}), _each(blocks)]), details)
+        hardly = _hardly_learned(blocks, tasks or {})
+        short = f"{hardly[0].partition(':')[0]}." if hardly else _each(blocks, _short_clause)
+        return Finding(" ".join([*hardly, _each(blocks, _clause)]), details, short=short)
     return Finding(_tally(blocks), [sentence(f"{_place(block, blocks)}: {_clause(block)}") for block in blocks])
 
 
@@ -69,11 +71,11 @@ def _hardly_learned(blocks: Sequence[Block], tasks: Mapping[str, Task]) -> list[
     return found
 
 
-def _each(blocks: Sequence[Block]) -> str:
+def _each(blocks: Sequence[Block], say: Callable[[Block], str]) -> str:
     """One sentence for all places; those of which the same can be said are named together."""
     clauses: dict[str, list[Block]] = {}
     for block in blocks:
-        clauses.setdefault(_clause(block), []).append(block)
+        clauses.setdefault(say(block), []).append(block)
     envs, agents = ({getattr(block, name) for block in blocks} for name in ("env", "agent"))
     parts = []
     for clause, where in clauses.items():
@@ -127,6 +129,19 @@ def _clause(block: Block) -> str:
     if is_too_few(comparison):
         return _too_few(comparison.seeds)
     return _ranking(comparison) if any(comparison.above.values()) else ALIKE
+
+
+def _short_clause(block: Block) -> str:
+    """What can be said of one place in a few words."""
+    comparison = block.comparison
+    if comparison is None or comparison.all_the_same or is_too_few(comparison) or not any(comparison.above.values()):
+        return _clause(block)
+    first, *others = comparison.order
+    below = len(comparison.above[first])
+    if below == len(others):
+        them = strategy_label(others[0]) if below == 1 else f"the other {number_in_words(below)} strategies"
+        return f"{strategy_in_words(first)} scores above {them}"
+    return f"{strategy_in_words(first)} scores highest" if below >= len(others) - below else "no strategy is ahead"
 
 
 def _ranking(comparison: Comparison) -> str:

@@ -116,7 +116,9 @@ class StudyReport:
         strategies = find(self.every_block, self.study.tasks)
         if not self.variants.every:
             return strategies
-        return Finding(self.variants.in_words(), (strategies.headline, *strategies.details))
+        return Finding(
+            self.variants.in_words(), (strategies.headline, *strategies.details), short=self.variants.in_short()
+        )
 
     @cached_property
     def variants(self) -> Variants:
@@ -149,7 +151,7 @@ class StudyReport:
         """The page from top to bottom, in the order in which a reader asks."""
         return [
             *self.warnings(),
-            page.Finding(self.finding),
+            page.Finding(self.finding, self.found.short if self.found.short != self.finding else ""),
             *self.first_figure(),
             *self.details(),
             *(page.Text(text) for text in self.summary()),

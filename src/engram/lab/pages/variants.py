@@ -119,20 +119,35 @@ class Variants:
         known = self.digits.get((variant.cell.env, variant.cell.agent))
         return digits_for(np.concatenate([variant.scores, variant.plain])) if known is None else known
 
-    def in_words(self) -> str:
-        """How many cells a variant changes beyond chance, and which variants do."""
-        changed: dict[str, int] = {}
+    @cached_property
+    def changed(self) -> dict[str, int]:
+        """Of each variant that changes a cell beyond chance, how many it does."""
+        found: dict[str, int] = {}
         for each, gap in zip(self.every, self.gaps, strict=True):
             if gap.above(0) or gap.below(0):
-                changed[each.name] = changed.get(each.name, 0) + 1
-        names = list(dict.fromkeys(each.name for each in self.every))
-        if not changed:
+                found[each.name] = found.get(each.name, 0) + 1
+        return found
+
+    @property
+    def names(self) -> list[str]:
+        """The variants, each once."""
+        return list(dict.fromkeys(each.name for each in self.every))
+
+    def in_short(self) -> str:
+        """How many variants change something beyond chance."""
+        some = number_in_words(len(self.changed)) if self.changed else "none"
+        change = "change" if len(self.changed) > 1 else "changes"
+        return sentence(f"{some} of {counted(len(self.names), 'variant')} {change} a score beyond chance")
+
+    def in_words(self) -> str:
+        """How many cells a variant changes beyond chance, and which variants do."""
+        if not self.changed:
             least = min(len(scores) for each in self.every for scores in (each.scores, each.plain))
             return sentence(
-                f"none of {counted(len(names), 'variant')} ({listed(names)}) changes a score beyond chance; with n = "
-                f"{least} only large changes would show"
+                f"none of {counted(len(self.names), 'variant')} ({listed(self.names)}) changes a score beyond chance; "
+                f"with n = {least} only large changes would show"
             )
-        parts = [f"{name} in {number_in_words(times)}" for name, times in changed.items()]
+        parts = [f"{name} in {number_in_words(times)}" for name, times in self.changed.items()]
         return sentence(
             f"of {counted(len(self.every), 'cell')} with a variant, these differ beyond chance from the same cell "
             f"without it: {listed(parts)}"
