@@ -40,7 +40,7 @@ def _falls(blocks: Sequence[Block]) -> str:
 
 
 def ends_in_words(blocks: Sequence[Block]) -> str:
-    """Which strategies end above all others beyond chance, and at which sizes; for blocks of one environment.
+    """Which strategy ends highest beyond chance, or which may, and at which sizes; for blocks of one environment.
 
     What a curve ends with is the score: the mean of its last evaluations.
     """
@@ -65,12 +65,14 @@ def _ends(block: Block, sizes: Sequence[int]) -> str:
         return f"no strategy ends above another beyond chance{' at any size' if several else ''}"
     parts = []
     for names, where in sorted(by_names.items(), key=lambda item: -len(item[1]))[:MOST_GROUPS]:
-        told = listed([strategy_label(name) for name in names])
         there = f", at {listed([f'{size:,}' for size in where])} entries" if several else ""
         if len(names) == 1:
-            parts.append(f"{told} ends above all others, beyond chance{there} ({_lead_in_words(block, *names, where)})")
+            lead = _lead_in_words(block, *names, where)
+            parts.append(f"{strategy_label(*names)} ends above all others, beyond chance{there} ({lead})")
         else:
-            parts.append(f"{told} end above the others, beyond chance{there}")
+            first = listed([strategy_label(name) for name in names], "or")
+            below = listed([strategy_label(name) for name in block.strategies if name not in names])
+            parts.append(f"{first} ends highest, above {below} beyond chance{there}")
     return ", and ".join(parts)
 
 
