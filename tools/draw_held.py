@@ -179,7 +179,7 @@ def explanation(held: Sequence[Held]) -> str:
     most = [label for label, share in fast.items() if share > max(fast.values()) / 2]
     return (
         f"{text}A pole that turns faster than {FAST:g}, which is soon too late to catch, is in "
-        f"{_told(fast, '{:.0%}')} of entries: {listed(most)} {'keeps' if len(most) == 1 else 'keep'} most of such states."
+        f"{_told(fast, '{:.0%}')} of entries: most such states are kept by {listed(most)}."
     )
 
 
