@@ -92,13 +92,13 @@ def test_the_page_leads_with_the_count_and_draws_what_is_counted(tmp_path: Path)
     report = ForgettingReport(forgotten(tmp_path), tmp_path, FORGETTING)
     assert report.finding == (
         "Fading (clusters that fade) scores above LRU in three of four cells, above kM in three and above DkM in "
-        "three, and below one of them in none."
+        "three, and below one of them in none. A cell is an environment, an agent and a memory size."
     )
-    assert report.found.short == report.finding
+    assert report.found.short == report.finding.partition(" A cell")[0]
     drawing, folded = report.first_figure()
     assert isinstance(drawing, page.Drawing)
     assert drawing.alt == report.finding
-    assert "A cell is an environment, an agent and a size" in drawing.caption
+    assert "n = 3: right of the broken line Fading scores higher" in drawing.caption
     assert drawing.svg.count("less LRU") == 1
     assert isinstance(folded, page.Folded)
     rule, where = report.details()
@@ -117,7 +117,9 @@ def test_where_the_best_is_worse_is_named_and_without_enough_runs_nothing_is_dra
 
     places = declare(FORGETTING, tmp_path)
     worse = ForgettingReport(results(FORGETTING, score, places=places), tmp_path, FORGETTING)
-    assert worse.finding.endswith(", and below one of them in one (CartPole NEC 500).")
+    assert worse.finding.endswith(
+        ", and below one of them in one (CartPole NEC 500). A cell is an environment, an agent and a memory size."
+    )
     assert worse.found.short.endswith(", and below one of them in one.")
     one = {run: place for run, place in places.items() if place["seed"] == 0}
     lone = ForgettingReport(results(FORGETTING, forgetting_score, places=one), tmp_path, FORGETTING)

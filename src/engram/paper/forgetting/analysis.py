@@ -129,7 +129,8 @@ class ForgettingReport(StudyReport):
         ]
         worse = number_in_words(len(best.worse)) if best.worse else "none"
         short = f"{strategy_in_words(best.setting)} scores {listed(wins)}, and below one of them in {worse}"
-        headline = short + (f" ({self._where(best.worse)})" if best.worse else "")
+        named = f" ({self._where(best.worse)})" if best.worse else ""
+        headline = f"{short}{named}. A cell is an environment, an agent and a memory size"
         details = [
             "Each cell is compared by itself at 95 %, so some differ by chance. "
             f"{strategy_label(best.setting)} is worse than LRU, kM or DkM in the fewest cells of "
@@ -166,8 +167,8 @@ class ForgettingReport(StudyReport):
         seeds = {n for block in self.every_block for n in block.seeds}
         caption = (
             f"Mean score of {name} less that of each rival, {seeds_in_words(seeds)}: right of the broken line {name} "
-            "scores higher. A cell is an environment, an agent and a size: a sign in a panel, whose title says how "
-            "many entries per action; where no table filled there is none. Lines: the 95 % interval of each difference "
+            "scores higher. Each sign is a cell, and the title of its panel says of how many entries per action; where "
+            "no table filled there is none. Lines: the 95 % interval of each difference "
             f"by itself (Welch). Orange: it lies beside 0, which is what is counted above. {worth_in_words(seeds)}"
         )
         drawn = differences_figure(list(panels.values()), f"{name}'s mean score less the other's")
