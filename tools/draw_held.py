@@ -6,7 +6,7 @@ Writes `held.svg`, `held.png` and `held.json` into the folders of the studies, w
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from engram.agents.mfec import MFECConfig
 from engram.envs.names import short_name
 from engram.files.disk import write_atomically
 from engram.lab.labels import strategy_label
+from engram.lab.pages.wording import listed
 from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl, png_of, svg_of
 from engram.pictures.colours import VALUES
 from engram.pictures.entry_map import Scales, scales_of
@@ -25,9 +26,12 @@ from engram.pictures.plane import Plane, choose_plane
 from engram.pictures.room_map import draw_arrows
 from engram.pictures.scene import Scene, scene_of
 from engram.runs.snapshots import Snapshot, snapshot_of
+from engram.typing import Doubles
 
 RESULTS = Path(__file__).parents[1] / "results"
 STRATEGIES = ("lru", "kmeans", "dkm", "fading")
+HARDLY_A_CLUSTER = 2  # states that an entry counts, below which it averages hardly more than one
+FAST = 1.0  # of a pole's velocity
 ARROWS = "<>"  # CartPole's actions: push left, push right
 
 
@@ -64,9 +68,25 @@ class Held:
     plane: Plane
 
     @property
+    def label(self) -> str:
+        """The strategy."""
+        return strategy_label(self.strategy)
+
+    @property
+    def places(self) -> Doubles:
+        """Where the entries of all tables lie, [entries, 2]."""
+        return np.concatenate([self.plane.place(table) for table in self.snapshot.tables])
+
+    @property
+    def counts(self) -> Doubles | None:
+        """How many states each entry stands for; None of a strategy that does not merge states."""
+        found = [table.counts for table in self.snapshot.tables]
+        return None if any(each is None for each in found) else np.concatenate([np.asarray(each) for each in found])
+
+    @property
     def title(self) -> str:
         """The strategy, and the mean return of ten greedy episodes."""
-        return f"{strategy_label(self.strategy)}: return {self.score:.3g}"
+        return f"{self.label}: return {self.score:.3g}"
 
 
 def train(place: Place, strategy: str) -> Held:
@@ -117,7 +137,7 @@ def caption(place: Place, held: Sequence[Held]) -> str:
     """What was drawn, and how what the strategies hold differs."""
     spreads = []
     for each in held:
-        places = np.concatenate([each.plane.place(table) for table in each.snapshot.tables])
+        places = each.places
         if each.scene.plan is not None:
             where = f"{len({tuple(cell) for cell in places.round().astype(int).tolist()})} cells"
         else:
@@ -125,14 +145,47 @@ def caption(place: Place, held: Sequence[Held]) -> str:
             velocities = each.plane.labels[1].replace("velocity", "velocities")
             where = f"{velocities} from {low:.1f} to {high:.1f} (the middle 95 %)"
         middle = float(np.median(each.snapshot.values))
-        spreads.append(f"{strategy_label(each.strategy)} {where}, with a median stored value of {middle:.2g}")
+        spreads.append(f"{each.label} {where}, with a median stored value of {middle:.2g}")
     signs = "way of their action" if held[0].scene.plan else "way in which their action pushes"
     return (
-        f"Held in the end: {'; '.join(spreads)}. MFEC in {short_name(place.env)} with {place.capacity} entries per "
-        f"action after {place.steps:,} training steps, one run each (n = 1, seed {place.seed}): an illustration, not "
-        f"evidence. Arrows are entries: they point the {signs}; colour is the stored value. Titles say the mean return "
+        f"{explanation(held)} Held in the end: {'; '.join(spreads)}. MFEC in {short_name(place.env)} with "
+        f"{place.capacity} entries per action after {place.steps:,} training steps, one run each (n = 1, seed "
+        f"{place.seed}): an illustration, not evidence. Arrows are entries: they point the {signs}; colour is the "
+        "stored value. Titles say the mean return "
         "of ten greedy episodes."
     )
+
+
+def explanation(held: Sequence[Held]) -> str:
+    """Why scores differ, as far as what is held tells it: what clusters average, and whether the goal is known."""
+    sizes = {each.label: float(np.median(each.counts)) for each in held if each.counts is not None}
+    largest = max(sizes, key=sizes.__getitem__)
+    single = [label for label, size in sizes.items() if size < HARDLY_A_CLUSTER]
+    text = f"In the median an entry counts {_told(sizes, '{:.2g}')} states: {largest} averages most, early returns too"
+    text += f", and {listed(single)} hardly more than one. " if single else ". "
+    if held[0].scene.plan is not None:
+        known = {each.label: float((each.snapshot.values > 0).mean()) for each in held}
+        between = {
+            each.label: float((np.abs(each.places - each.places.round()) > 1e-3).any(axis=1).mean()) for each in held
+        }
+        text += f"Of entries {_told(between, '{:.0%}')} lie between cells, as means of several. "
+        least = min(known, key=known.__getitem__)
+        if known[least] < 0.5:
+            text += (
+                f"A return from the goal is known to {_told(known, '{:.0%}')}: {least} has forgotten most of the way."
+            )
+        return text.rstrip()
+    fast = {each.label: float((np.abs(each.places[:, 1]) > FAST).mean()) for each in held}
+    most = [label for label, share in fast.items() if share > max(fast.values()) / 2]
+    return (
+        f"{text}A pole that turns faster than {FAST:g}, which is soon too late to catch, is in "
+        f"{_told(fast, '{:.0%}')} of entries: most such states are kept by {listed(most)}."
+    )
+
+
+def _told(numbers: Mapping[str, float], form: str) -> str:
+    """Numbers with whose they are: `3 % (LRU), 20 % (kM) and 8 % (DkM)`."""
+    return listed([f"{form.format(number).replace('%', ' %')} ({label})" for label, number in numbers.items()])
 
 
 def main() -> None:

@@ -24,10 +24,10 @@ class Oldest(Strategy):
         ("km", "kmeans", "kM"),
         ("dkm", "dkm", "DkM"),
         ("dkm:decay=1", "dkm", "DkM"),
-        ("dkm:decay=0.1", "dkm:decay=0.1", "DkM, decay 0.1"),
+        ("dkm:decay=0.1", "dkm:decay=0.1", "DkM (decay 0.1)"),
         ("fading", "fading", "Fading"),
         ("adaptive", "adaptive", "Adaptive"),
-        ("fading:lifetime=20", "fading:lifetime=20", "Fading, lifetime 20"),
+        ("fading:lifetime=20", "fading:lifetime=20", "Fading (lifetime 20)"),
         (Oldest(), "Oldest", "Oldest"),
     ],
 )
@@ -45,7 +45,7 @@ def test_a_name_is_a_specification_of_the_same_strategy(decay: float) -> None:
 def test_a_users_own_strategy_is_not_taken_for_a_built_in_one_of_the_same_name() -> None:
     own = {"name": "lru", "size": 3, "source": "abc123"}
     assert strategy_name(own) == "lru@abc123:size=3"
-    assert strategy_label("lru@abc123:size=3") == "lru, size 3"
+    assert strategy_label("lru@abc123:size=3") == "lru (size 3)"
 
 
 def test_a_cell_is_the_same_from_a_study_and_from_a_table() -> None:

@@ -15,7 +15,7 @@ from engram.commands.screen import Console
 from engram.errors import InvalidInputError
 from engram.files.disk import is_file, whole_path
 from engram.lab.cell import strategy_name
-from engram.lab.labels import strategy_among_others
+from engram.lab.labels import strategy_label
 from engram.runs.folder import RunFolder
 from engram.runs.traced import Traced, read_trace
 from engram.runs.unfinished import newest_agent
@@ -109,7 +109,7 @@ def _lead(agent: Agent) -> str:
 
 
 def _strategy(agent: Agent) -> str:
-    return strategy_among_others(strategy_name(agent.memory.strategy.describe()))  # type: ignore[attr-defined]
+    return strategy_label(strategy_name(agent.memory.strategy.describe()))  # type: ignore[attr-defined]
 
 
 def _write_page(

@@ -21,16 +21,11 @@ MEANINGS = {
 
 
 def strategy_label(name: str) -> str:
-    """A strategy's name for people: `DkM, decay 0.3`."""
+    """A strategy's name for people: `DkM (decay 0.3)`."""
     kind, _, options = name.partition(":")
-    plain = kind.partition("@")[0]  # without the digest of its source
-    return ", ".join([LABELS.get(kind, plain), *(each.replace("=", " ", 1) for each in options.split(",") if each)])
-
-
-def strategy_among_others(name: str) -> str:
-    """A strategy in a list of a sentence, whose commas are the list's: `DkM (decay 0.3)`."""
-    label, _, options = strategy_label(name).partition(", ")
-    return f"{label} ({options})" if options else label
+    plain = LABELS.get(kind, kind.partition("@")[0])  # without the digest of its source
+    told = ", ".join(each.replace("=", " ", 1) for each in options.split(",") if each)
+    return f"{plain} ({told})" if told else plain
 
 
 def strategy_in_words(name: str) -> str:

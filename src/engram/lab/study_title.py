@@ -5,7 +5,7 @@ from typing import Any
 
 from engram.agents import label_of
 from engram.lab.cell import Cell
-from engram.lab.labels import strategy_among_others
+from engram.lab.labels import strategy_label
 
 MOST_NAMED = 4  # of a kind; more are counted
 
@@ -14,9 +14,7 @@ def title_of(places: Iterable[Mapping[str, Any]]) -> str:
     """The agents, environments, strategies, sizes and variants of a study, given its runs' lines in `study.json`."""
     found = list(places)
     cells = [Cell.of(place) for place in found]
-    strategies = _listed(
-        [strategy_among_others(cell.strategy) for cell in cells if cell.strategy is not None], "strategies"
-    )
+    strategies = _listed([strategy_label(cell.strategy) for cell in cells if cell.strategy is not None], "strategies")
     sizes = _listed([f"{cell.capacity:,}" for cell in cells if cell.capacity is not None], "sizes")
     variants = _listed([place["variant"] for place in found if place.get("variant")], "variants")
     parts = [

@@ -80,7 +80,7 @@ def test_figures_are_the_same_bytes_every_time(tmp_path: Path) -> None:
     for name in ("one", "two"):
         saved = save(learning_curves(curves, styles, y_label="Return"), tmp_path / name)
         texts = {text.text for text in ElementTree.parse(saved.svg).iter("{http://www.w3.org/2000/svg}text")}
-        assert {"LRU", "DkM, decay 0.1", "Return", "Training (environment steps)"} <= texts
+        assert {"LRU", "DkM (decay 0.1)", "Return", "Training (environment steps)"} <= texts
         assert saved.png.read_bytes().startswith(b"\x89PNG")
     for suffix in (".svg", ".png"):
         assert (tmp_path / f"one{suffix}").read_bytes() == (tmp_path / f"two{suffix}").read_bytes()

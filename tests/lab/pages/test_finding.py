@@ -44,6 +44,7 @@ def by_strategy(cell: Cell) -> float:
 def test_a_strategy_that_is_above_all_others_is_named(tmp_path: Path) -> None:
     found = report(tmp_path, by_strategy).found
     assert found.headline == "In CartPole with MFEC and NEC, kM (online k-means) scores above DkM and LRU."
+    assert found.short == "In CartPole with MFEC and NEC, kM (online k-means) scores above the other two strategies."
     first, second = found.details
     assert first.startswith("MFEC: kM lies 100 above DkM, the next (95 % interval 88 to 112")
     assert first.endswith(
@@ -56,7 +57,12 @@ def test_agents_that_differ_are_told_apart(tmp_path: Path) -> None:
     def mean(cell: Cell) -> float:
         return by_strategy(cell) if cell.agent == "mfec" else {"lru": 100.0}.get(str(cell.strategy), 200.0)
 
-    assert report(tmp_path, mean).finding == (
+    found = report(tmp_path, mean)
+    assert found.found.short == (
+        "In CartPole with MFEC, kM (online k-means) scores above the other two strategies; with NEC, kM (online "
+        "k-means) scores highest."
+    )
+    assert found.finding == (
         "In CartPole with MFEC, kM (online k-means) scores above DkM and LRU; with NEC, kM (online k-means) "
         "scores highest: above LRU, within chance of DkM."
     )
@@ -93,7 +99,7 @@ def test_sizes_at_which_no_table_filled_do_not_count(tmp_path: Path) -> None:
 
     found = report(tmp_path, mean, full=False)
     assert found.found.details[0].startswith("MFEC: kM lies 100 above DkM")
-    assert "at the one size there is" in found.found.details[0]
+    assert found.found.details[0].endswith("at the one size there is, n = 5).")
     none = find([])
     assert none.headline == "No agent of this study has a memory, so there is nothing to forget."
 
@@ -121,6 +127,7 @@ def test_the_terminal_prints_the_finding(tmp_path: Path, capsys: pytest.CaptureF
     told = " ".join(capsys.readouterr().out.split())
     assert "In CartPole, kM (online k-means) scores above DkM and LRU." in told
     assert read_finding(tmp_path / "out" / "index.html") == found.finding
+    assert read_finding(tmp_path / "out" / "index.html", short=True) == found.found.short
 
 
 def test_titles_and_sentences_say_what_was_run(tmp_path: Path) -> None:

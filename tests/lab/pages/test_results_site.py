@@ -13,7 +13,7 @@ from engram.cli import main
 from engram.lab.grid import Grid, Study
 from engram.lab.pages.results_site import Site
 from engram.lab.pages.site_frame import Frame, Link
-from engram.lab.pages.social_card import social_card
+from engram.lab.pages.social_card import LINES, lines_that_fit, social_card
 from engram.lab.verdicts import BEYOND, FAILS, FEW, HOLDS, OPEN
 from engram.paper.claims import CLAIMS
 from engram.paper.registry import STUDIES
@@ -111,7 +111,7 @@ def test_other_sites_are_told_what_to_show(site: Path) -> None:
         assert shown["og:image"] == "https://example.org/engram/card.png"
         assert shown["og:url"] == f"https://example.org/engram/{name.removesuffix('index.html')}"
         assert shown["og:title"]
-        assert shown["og:description"]
+        assert shown["og:description"] not in ("", shown["og:title"])
 
 
 def test_text_in_figures_has_colours_that_can_be_read_in_light_and_in_dark(site: Path) -> None:
@@ -207,6 +207,16 @@ def test_studies_come_in_the_order_in_which_the_results_tell_of_them(tmp_path: P
     assert [path.name for path in Site(tmp_path, STUDIES, CLAIMS).folders] == ["a", "b", "b-two", "c"]
     (tmp_path / "README.md").write_text("[First](c/README.md), [then](b-two/index.html), a, [c again](c/x), [b](b/x)")
     assert [path.name for path in Site(tmp_path, STUDIES, CLAIMS).folders] == ["c", "b-two", "b", "a"]
+
+
+def test_a_card_has_whole_findings_only() -> None:
+    short, long = "DkM forgets.", "word " * 70  # one line, five lines
+    assert lines_that_fit([short, long, short]) == [short, *lines_that_fit([long])], "the third has no room"
+    assert lines_that_fit([short, short]) == [short, short]
+    cut = lines_that_fit(["word " * 200, short])
+    assert len(cut) == LINES
+    assert cut[-1].endswith(" …")
+    assert lines_that_fit([]) == []
 
 
 def test_a_card_is_drawn_for_any_number_of_claims_and_findings(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ def test_each_strategy_has_a_look_of_its_own_that_company_does_not_change() -> N
     found = looks(names)
     assert len(found) == len(set(found.values())) == len(names)
     assert [found[label] for label in LABELS.values()] == [Look(COLOURS[name]) for name in LABELS]
-    assert found["DkM, decay 0.1"].dashes != found["DkM"].dashes
+    assert found["DkM (decay 0.1)"].dashes != found["DkM"].dashes
     alone = looks(["dkm", "dkm:decay=0.1"])
-    assert alone == {text: found[text] for text in ("DkM", "DkM, decay 0.1")}
+    assert alone == {text: found[text] for text in ("DkM", "DkM (decay 0.1)")}
 
 
 def test_agents_without_a_memory_are_told_apart() -> None:

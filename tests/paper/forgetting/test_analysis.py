@@ -83,6 +83,44 @@ def test_the_report_on_forgetting_chooses(tmp_path: Path) -> None:
     report = ForgettingReport(forgotten(tmp_path), tmp_path, FORGETTING)
     text = page.Page("", report.claims()).html()
     _, *rows = Reader(text).tables[""]
-    assert [row[0] for row in rows] == ["Fading", "kM", "DkM, decay 0.1", "DkM", "LRU"]
+    assert [row[0] for row in rows] == ["Fading", "kM", "DkM (decay 0.1)", "DkM", "LRU"]
     assert rows[0][1:] == ["0 of 4", "3 of 4", "0.88", "yes", "nowhere"]
     assert rows[2][1:] == ["1 of 4", "3 of 4", "0.75", "no", "CartPole NEC 500"]
+
+
+def test_the_page_leads_with_the_count_and_draws_what_is_counted(tmp_path: Path) -> None:
+    report = ForgettingReport(forgotten(tmp_path), tmp_path, FORGETTING)
+    assert report.finding == (
+        "Fading (clusters that fade) scores above LRU in three of four cells, above kM in three and above DkM in "
+        "three, and below one of them in none. A cell is an environment, an agent and a memory size."
+    )
+    assert report.found.short == report.finding.partition(" A cell")[0]
+    drawing, folded = report.first_figure()
+    assert isinstance(drawing, page.Drawing)
+    assert drawing.alt == report.finding
+    assert "n = 3: right of the broken line Fading scores higher" in drawing.caption
+    assert drawing.svg.count("less LRU") == 1
+    assert isinstance(folded, page.Folded)
+    rule, where = report.details()
+    assert isinstance(rule, page.Text)
+    assert "the fewest cells of five settings" in rule.text
+    assert isinstance(where, page.Folded)
+    (best, *_) = report.records
+    assert {name: len(gaps) for name, gaps in best.gaps.items()} == {"lru": 4, "kmeans": 4, "dkm": 4}
+    assert [gap.above(0) for gap in best.gaps["kmeans"].values()].count(True) == 3
+
+
+def test_where_the_best_is_worse_is_named_and_without_enough_runs_nothing_is_drawn(tmp_path: Path) -> None:
+    def score(cell: Cell, seed: int) -> float:
+        less: dict[object, int] = {("fading", 50): 160, ("kmeans", 50): 200, ("kmeans", 500): 200, ("dkm", 500): 100}
+        return forgetting_score(cell, seed) - (cell.agent == "mfec") * less.get((str(cell.strategy), cell.capacity), 0)
+
+    places = declare(FORGETTING, tmp_path)
+    worse = ForgettingReport(results(FORGETTING, score, places=places), tmp_path, FORGETTING)
+    assert worse.finding.endswith(
+        ", and below one of them in one (CartPole NEC 500). A cell is an environment, an agent and a memory size."
+    )
+    assert worse.found.short.endswith(", and below one of them in one.")
+    one = {run: place for run, place in places.items() if place["seed"] == 0}
+    lone = ForgettingReport(results(FORGETTING, forgetting_score, places=one), tmp_path, FORGETTING)
+    assert lone.first_figure() == lone.details() == []

@@ -55,6 +55,10 @@ class Block:
                     found.setdefault(strategy, {})[size] = scores
         return found
 
+    def complete_at(self, size: int) -> dict[str, Array]:
+        """The scores of a size by strategy, of those of which no run is missing."""
+        return {name: by_size[size] for name, by_size in self.complete.items() if size in by_size}
+
     @property
     def seeds(self) -> set[int]:
         """The numbers of seeds of the cells of which no run is missing."""

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from engram.lab.labels import strategy_among_others
+from engram.lab.labels import strategy_label
 from engram.lab.memory_needed import first_reached
 from engram.lab.pages.block import Block
 from engram.lab.pages.finding import FEW_PLACES
@@ -32,11 +32,15 @@ def highest_in_words(blocks: Mapping[str, Block]) -> str:
     if len(parts) <= FEW_PLACES:
         return sentence(f"{'; '.join(parts)} at which tables filled") if parts else ""
     ranked = sorted(firsts.items(), key=lambda item: -item[1])
-    tally = listed([f"{name} in {number_in_words(times)}" for name, times in ranked])
-    tally += f"; in {number_in_words(level)} several are level" if level else ""
-    return sentence(
-        f"the highest mean at most sizes at which tables filled has, of {counted(len(parts), 'panel')}, {tally}"
-    )
+    panels = counted(len(parts), "panel")
+    if not ranked:
+        return sentence(f"in none of {panels} has one strategy alone the highest mean most often")
+    (name, times), *others = ranked
+    rest = [f"{other} in {number_in_words(count)}" for other, count in others]
+    rest += [f"several equally often in {number_in_words(level)}"] if level else []
+    where = f"all {panels}" if times == len(parts) else f"{number_in_words(times)} of {panels}"
+    head = f"in {where} {name} has the highest mean at most sizes at which tables filled"
+    return sentence(f"{head}{f'; {listed(rest)}' if rest else ''}")
 
 
 def _most_often_highest(comparison: Comparison) -> tuple[list[str], int]:
@@ -48,7 +52,7 @@ def _most_often_highest(comparison: Comparison) -> tuple[list[str], int]:
         if len(highest) == 1:
             wins[highest[0]] += 1
     most = max(wins.values())
-    return [strategy_among_others(name) for name, times in wins.items() if times == most], most
+    return [strategy_label(name) for name, times in wins.items() if times == most], most
 
 
 def needed_in_words(where: str, block: Block, strategies: Collection[str]) -> str:
@@ -67,12 +71,12 @@ def needed_in_words(where: str, block: Block, strategies: Collection[str]) -> st
     level = max(means[first].values())
     enough = min(size for size, mean in means[first].items() if mean == level)
     parts = [
-        f"{strategy_among_others(name)} {_needed(by_size, level):,.0f}"
+        f"{strategy_label(name)} {_needed(by_size, level):,.0f}"
         for name, by_size in means.items()
         if name != first and max(by_size.values()) >= level
     ]
     score = score_number(level, block.digits)
-    about = f"{where}: for the {score} that {strategy_among_others(first)} reaches with {enough:,} entries"
+    about = f"{where}: for the {score} that {strategy_label(first)} reaches with {enough:,} entries"
     return f"{about}, {listed(parts)} are enough (interpolated, without an interval)." if parts else ""
 
 

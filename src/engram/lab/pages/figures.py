@@ -13,9 +13,9 @@ from engram.lab.labels import strategy_label
 from engram.lab.pages import forest, page, sizes
 from engram.lab.pages.block import Block
 from engram.lab.pages.captions import highest_in_words, needed_in_words
+from engram.lab.pages.curve_captions import curves_in_words, curves_of_envs_in_words
 from engram.lab.pages.curve_panels import CurvePanels
 from engram.lab.pages.curves import BAND, curve_grid, learning_curves
-from engram.lab.pages.falls import falls_in_words
 from engram.lab.pages.report_folder import write_figure
 from engram.lab.pages.style import Look
 from engram.lab.pages.wording import (
@@ -113,6 +113,7 @@ class Figures:
             "score-by-size",
             lambda panels: sizes.score_by_size(panels, self.looks, y_label="Score"),
             caption,
+            highest_in_words({self._where(block): self._featured(block) for block in blocks}),
             highest_in_words({self._where(block): block for block in blocks}),
         )
 
@@ -126,18 +127,22 @@ class Figures:
             "between the sizes that were run, over the logarithm of the size. A line ends at the highest score that "
             "the strategy reached; it jumps where more memory brought no more score. "
         )
-        see = " ".join(
-            text
-            for row in rows
-            for block in row
-            if (text := needed_in_words(self._where(block), block, featured(block.strategies)))
+        few, every = (
+            " ".join(
+                text
+                for row in rows
+                for block in row
+                if (text := needed_in_words(self._where(block), block, choose(block.strategies)))
+            )
+            for choose in (featured, list)
         )
         return self._few_and_all(
             rows,
             "memory-needed",
             lambda panels: sizes.memory_needed(panels, self.looks, x_label="Mean score"),
             caption,
-            see,
+            few,
+            every,
         )
 
     def curves(self) -> list[page.Block]:
@@ -145,7 +150,10 @@ class Figures:
         envs = list(dict.fromkeys(block.env for block in self.blocks))
         if len(envs) > 1 and len({size for block in self.blocks for size in block.sizes}) == 1:
             return self._over_envs()
-        return [figure for env in envs for figure in self._over_sizes(env)]
+        found = {short_name(env): self._over_sizes(env) for env in envs}
+        if len(found) == 1:
+            return [figure for figures in found.values() for figure in figures]
+        return [page.Subsection(name, figures) for name, figures in found.items() if figures]
 
     def _over_envs(self) -> list[page.Block]:
         """One figure with a row for each agent and a panel for each environment."""
@@ -160,14 +168,9 @@ class Figures:
             return []
         steps = steps_in_words({steps for block in self.blocks for steps in block.steps(block.sizes)})
         about = f"{self._agents(self.blocks)} with {size:,} entries per action, over {steps}"
-        fell = " ".join(
-            f"{short_name(env)}: {text}"
-            for env in dict.fromkeys(block.env for block in self.blocks)
-            if (text := falls_in_words([block for block in self.blocks if block.env == env]))
-        )
         figure = curve_grid(rows, self.looks, same_returns=False)
         caption = _joined(f"{about}.", _means(self.blocks), self._worth(self.blocks))
-        return [self._drawing(figure, "curves", caption, see=fell)]
+        return [self._drawing(figure, "curves", caption, see=curves_of_envs_in_words(self.blocks))]
 
     def _over_sizes(self, env: str) -> list[page.Block]:
         """The curves of one environment: both agents at a few sizes; all sizes, and what the study enlarges, folded."""
@@ -182,6 +185,7 @@ class Figures:
         about = f"{short_name(env)}: {self._agents(blocks)} for {numbers}, over {steps}."
         figure = curve_grid(rows, self.looks)
         caption = _joined(about, _means(blocks), self._worth(blocks))
+        see = curves_in_words([self._featured(block) for block in blocks])
         more = [each for block in blocks for each in self._enlarged(block)]
         for block in blocks:
             every = self._panels(block, featured(block.strategies)).every()
@@ -189,9 +193,10 @@ class Figures:
                 grid = curve_grid({f"Return, {label_of(block.agent)}": every}, self.looks)
                 steps = steps_in_words(block.steps(block.sizes))
                 text = f"{self._named(block)}: all sizes, over {steps}. {_means([block])}"
-                more.append(self._drawing(grid, f"curves-{block.agent}", text, env))
+                all_sizes = curves_in_words([self._featured(block)])
+                more.append(self._drawing(grid, f"curves-{block.agent}", text, env, see=all_sizes))
         folded = [page.Folded(f"{short_name(env)}: curves at all sizes", more)] if more else []
-        return [self._drawing(figure, "curves", caption, env, see=falls_in_words(blocks)), *folded]
+        return [self._drawing(figure, "curves", caption, env, see=see), *folded]
 
     def _enlarged(self, block: Block) -> list[page.Block]:
         """Curves that the study wants to be seen by themselves."""
@@ -203,8 +208,13 @@ class Figures:
                 n = seeds_in_words({len(curve.returns) for curve in curves})
                 about = f"{self._named(block)} with {size:,} entries per action ({what}), {n}"
                 text = f"{about}, over {steps_in_words(block.steps([size]))}. {_means([block])}"
-                found.append(self._drawing(single, f"curves-{agent}-{size}", text, env))
+                see = curves_in_words([replace(block, sizes=[size])])
+                found.append(self._drawing(single, f"curves-{agent}-{size}", text, env, see=see))
         return found
+
+    def _featured(self, block: Block) -> Block:
+        """A block with the strategies that the first figures show."""
+        return replace(block, strategies=featured(block.strategies))
 
     def _panels(self, block: Block, strategies: Sequence[str] = ()) -> CurvePanels:
         return CurvePanels(replace(block, strategies=list(strategies)) if strategies else block)
@@ -222,6 +232,7 @@ class Figures:
         draw: Callable[[Sequence[Sequence[sizes.Panel]]], Figure],
         caption: str,
         see: str,
+        see_in_all: str,
     ) -> list[page.Block]:
         """A figure with the strategies of most interest, and one with all where those are more, folded."""
         few = [[self._sizes(block, featured(block.strategies)) for block in row] for row in rows]
@@ -229,8 +240,9 @@ class Figures:
         most = max(len(block.strategies) for row in rows for block in row)
         if any(len(featured(block.strategies)) < len(block.strategies) for row in rows for block in row):
             every = [[self._sizes(block, block.strategies) for block in row] for row in rows]
-            all_of_them = self._drawing(draw(every), f"{name}-all", f"All {number_in_words(most)} strategies.")
-            found.append(page.Folded(f"All {number_in_words(most)} strategies", [all_of_them]))
+            about = f"All {number_in_words(most)} strategies"
+            drawing = self._drawing(draw(every), f"{name}-all", f"{about}.", see=see_in_all)
+            found.append(page.Folded(about, [drawing]))
         return found
 
     def _sizes(self, block: Block, strategies: Sequence[str]) -> sizes.Panel:

@@ -1,7 +1,7 @@
 """What a study found, in plain words made from its scores."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
@@ -10,7 +10,7 @@ from engram.agents import label_of
 from engram.envs.names import short_name
 from engram.files.disk import read_file
 from engram.lab.grid import Task
-from engram.lab.labels import strategy_among_others, strategy_in_words, strategy_label
+from engram.lab.labels import strategy_in_words, strategy_label
 from engram.lab.pages.block import Block
 from engram.lab.pages.numbers import score_number
 from engram.lab.pages.wording import counted, listed, number_in_words, seeds_in_words, sentence
@@ -25,17 +25,22 @@ ALIKE = "no strategy differs from another beyond chance"
 
 @dataclass(frozen=True)
 class Finding:
-    """The one sentence that a page begins with, those that go into detail, and when the first says "above"."""
+    """The one sentence that a page begins with, those that go into detail, and when the first says "above".
+
+    `short` says the first in a line, for a list of findings or a picture; empty where the headline is short itself.
+    """
 
     headline: str
     details: Sequence[str] = field(default_factory=tuple)
     rule: str = "it compares means over sizes, all pairs of strategies together at 95 %."
+    short: str = ""
 
 
-def read_finding(path: Path) -> str:
-    """The sentence that a page begins with; empty for a page without one."""
-    found = re.search(r'<p class="finding">(.*?)</p>', read_file(path).decode())
-    return unescape(found[1]).replace("\N{NO-BREAK SPACE}", " ") if found else ""
+def read_finding(path: Path, *, short: bool = False) -> str:
+    """The sentence that a page begins with, or its short form; empty for a page without one."""
+    found = re.search(r'<p class="finding"(?: data-short="(.*?)")?>(.*?)</p>', read_file(path).decode())
+    text = (short and found[1]) or found[2] if found else ""
+    return unescape(text).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def find(blocks: Sequence[Block], tasks: Mapping[str, Task] | None = None) -> Finding:
@@ -44,7 +49,9 @@ def find(blocks: Sequence[Block], tasks: Mapping[str, Task] | None = None) -> Fi
         return Finding("No agent of this study has a memory, so there is nothing to forget.")
     if len(blocks) <= FEW_PLACES:
         details = [sentence(f"{_place(block, blocks)}: {text}") for block in blocks if (text := _detail(block))]
-        return Finding(" ".join([*_hardly_learned(blocks, tasks or {}), _each(blocks)]), details)
+        hardly = _hardly_learned(blocks, tasks or {})
+        short = f"{hardly[0].partition(':')[0]}." if hardly else _each(blocks, _short_clause)
+        return Finding(" ".join([*hardly, _each(blocks, _clause)]), details, short=short)
     return Finding(_tally(blocks), [sentence(f"{_place(block, blocks)}: {_clause(block)}") for block in blocks])
 
 
@@ -64,11 +71,11 @@ def _hardly_learned(blocks: Sequence[Block], tasks: Mapping[str, Task]) -> list[
     return found
 
 
-def _each(blocks: Sequence[Block]) -> str:
+def _each(blocks: Sequence[Block], say: Callable[[Block], str]) -> str:
     """One sentence for all places; those of which the same can be said are named together."""
     clauses: dict[str, list[Block]] = {}
     for block in blocks:
-        clauses.setdefault(_clause(block), []).append(block)
+        clauses.setdefault(say(block), []).append(block)
     envs, agents = ({getattr(block, name) for block in blocks} for name in ("env", "agent"))
     parts = []
     for clause, where in clauses.items():
@@ -124,6 +131,19 @@ def _clause(block: Block) -> str:
     return _ranking(comparison) if any(comparison.above.values()) else ALIKE
 
 
+def _short_clause(block: Block) -> str:
+    """What can be said of one place in a few words."""
+    comparison = block.comparison
+    if comparison is None or comparison.all_the_same or is_too_few(comparison) or not any(comparison.above.values()):
+        return _clause(block)
+    first, *others = comparison.order
+    below = len(comparison.above[first])
+    if below == len(others):
+        them = strategy_label(others[0]) if below == 1 else f"the other {number_in_words(below)} strategies"
+        return f"{strategy_in_words(first)} scores above {them}"
+    return f"{strategy_in_words(first)} scores highest" if below >= len(others) - below else "no strategy is ahead"
+
+
 def _ranking(comparison: Comparison) -> str:
     """Which strategy is highest, and which others it is above."""
     first, *others = comparison.order
@@ -150,10 +170,11 @@ def _detail(block: Block) -> str:
     low, estimate, high = (score_number(each, block.digits) for each in gap)
     sizes, higher = len(comparison.sizes), len(comparison.higher_at(first, second))
     over = f"the mean over {counted(sizes, 'size')} at which tables filled" if sizes > 1 else "at the one size there is"
+    at_sizes = f", and is the higher of the two at {number_in_words(higher)} of {number_in_words(sizes)}"
     return (
         f"{strategy_label(first)} lies {estimate} above {strategy_label(second)}, the next (95 % interval {low} to "
-        f"{high}, all pairs of strategies together; {over}, {seeds_in_words(comparison.seeds)}), and is the higher of "
-        f"the two at {number_in_words(higher)} of {number_in_words(sizes)}"
+        f"{high}, all pairs of strategies together; {over}, {seeds_in_words(comparison.seeds)})"
+        + (at_sizes if sizes > 1 else "")
     )
 
 
@@ -185,4 +206,4 @@ def _place(block: Block, blocks: Sequence[Block]) -> str:
 
 
 def _labels(names: Sequence[str]) -> str:
-    return listed([strategy_among_others(name) for name in names])
+    return listed([strategy_label(name) for name in names])

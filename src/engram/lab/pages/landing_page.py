@@ -17,6 +17,7 @@ class Visit:
     address: str  # of its page
     title: str
     finding: str = ""  # in a sentence; empty for a page that leads with none
+    short: str = ""  # the same in a line
     files: Mapping[str, str] = field(default_factory=dict)  # of its data: name → address
 
 
@@ -40,7 +41,7 @@ class Findings:
     def html(self) -> str:
         """A numbered list in large print."""
         items = (
-            f'<li>{text_html(each.finding)} <a href="{escape(each.address)}">{escape(each.name)}</a></li>'
+            f'<li>{text_html(each.short or each.finding)} <a href="{escape(each.address)}">{escape(each.name)}</a></li>'
             for each in self.visits
         )
         return f'<ol class="finding">{"".join(items)}</ol>'

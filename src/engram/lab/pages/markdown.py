@@ -16,6 +16,7 @@ from engram.lab.pages.page import (
     Ornament,
     Page,
     Section,
+    Subsection,
     Table,
     Text,
     Warnings,
@@ -32,7 +33,7 @@ def _blocks(blocks: Sequence[Block]) -> list[str]:
     return [text for block in blocks for text in _block(block)]
 
 
-def _block(block: Block) -> list[str]:  # noqa: PLR0911 (one for each kind)
+def _block(block: Block) -> list[str]:  # noqa: PLR0911, PLR0912 (one for each kind)
     match block:
         case Text(text=text):
             return [_escape(text)]
@@ -57,6 +58,8 @@ def _block(block: Block) -> list[str]:  # noqa: PLR0911 (one for each kind)
             return [f"![{file}]({file})"]
         case Section(title=title, blocks=inside):
             return [f"## {_escape(title)}", *_blocks(inside)]
+        case Subsection(title=title, blocks=inside):
+            return [f"### {_escape(title)}", *_blocks(inside)]
         case Folded() | Ornament():
             return []
     raise TypeError(f"there is no Markdown for {type(block).__name__}")

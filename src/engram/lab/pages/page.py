@@ -44,10 +44,12 @@ class Finding:
     """What came out, in a plain sentence: the first thing on a page."""
 
     text: str
+    short: str = ""  # the same for a picture or a list, which have room for a line; empty: the text itself
 
     def html(self) -> str:
         """A paragraph in large print."""
-        return f'<p class="finding">{text_html(self.text)}</p>'
+        short = f' data-short="{escape(self.short)}"' if self.short else ""
+        return f'<p class="finding"{short}>{text_html(self.text)}</p>'
 
 
 @dataclass(frozen=True)
@@ -228,6 +230,19 @@ class Section:
         """The heading and its blocks."""
         inside = "\n".join(block.html() for block in self.blocks)
         return f'<section id="{anchor(self.title)}">\n<h2>{escape(self.title)}</h2>\n{inside}\n</section>'
+
+
+@dataclass(frozen=True)
+class Subsection:
+    """A part of a section with a title."""
+
+    title: str
+    blocks: Sequence[Block]
+
+    def html(self) -> str:
+        """The heading and its blocks."""
+        inside = "\n".join(block.html() for block in self.blocks)
+        return f"<h3>{escape(self.title)}</h3>\n{inside}"
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from engram.lab.evidence import Evidence
 from engram.lab.grid import Study
 from engram.lab.pages.claims_table import Scoreboard, Shares
 from engram.lab.pages.finding import read_finding
-from engram.lab.pages.landing_page import FilmFile, Source, Visit, landing_page
+from engram.lab.pages.landing_page import MOST_FINDINGS, FilmFile, Source, Visit, landing_page
 from engram.lab.pages.page import Block, Finding, Text
 from engram.lab.pages.site_frame import Frame, Link
 from engram.lab.pages.social_card import social_card
@@ -82,7 +82,7 @@ class Site:
                 tell(f"{number} of {len(reports)}: {path.name}")
                 visits.append(self._visit(path, report))
             self._write_first_page(folder, out, visits, scores)
-            self._frame(folder, visits)
+            self._frame(folder, visits, _description(visits, scores))
             files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
             write_atomically(folder / LISTING, json.dumps({"files": files}, indent=1).encode())
         return out / HOME
@@ -116,6 +116,7 @@ class Site:
             f"{quote(name)}/{written.name}",
             unescape(title[1]) if title else name,
             read_finding(written),
+            read_finding(written, short=True),
             {each: f"{quote(name)}/{quote(each)}" for each in files},
         )
 
@@ -129,7 +130,7 @@ class Site:
             commands=self._commands(out),
         )
         write_atomically(folder / HOME, page.html().encode())
-        findings = [each.finding for each in visits if each.finding]
+        findings = [each.short for each in visits if each.short]
         card = social_card(TITLE, scores.counts if scores else {}, scores.parts if scores else (), findings)
         write_atomically(folder / CARD, card)
 
@@ -164,10 +165,10 @@ class Site:
         write_atomically(folder / STILL, buffer.getvalue())
         return FilmFile(FILM, STILL, width, height, FILM_CAPTION)
 
-    def _frame(self, folder: Path, visits: Sequence[Visit]) -> None:
+    def _frame(self, folder: Path, visits: Sequence[Visit], description: str) -> None:
         """Put the navigation and what other sites show around every page."""
         home = Link("Engram: results", HOME)
-        links = {home: "", **{Link(each.name, each.address): each.finding for each in visits}}
+        links = {home: description, **{Link(each.name, each.address): each.finding for each in visits}}
         url = f"{self.url.rstrip('/')}/" if self.url else ""
         frame = Frame(list(links), CARD, url)
         titles = {each.address: each.title for each in visits}
@@ -176,6 +177,12 @@ class Site:
             html = read_file(path).decode()
             framed = frame.around(html, link, title=title, description=finding or title)
             write_atomically(path, framed.encode())
+
+
+def _description(visits: Sequence[Visit], scores: Scoreboard | None) -> str:
+    """What other sites say of the first page: how the claims came out, and the first findings."""
+    claims = [scores.sentence("claims of the paper")] if scores else []
+    return " ".join([*claims, *[each.short for each in visits if each.short][:MOST_FINDINGS]])
 
 
 def check_is_site(out: Path) -> None:

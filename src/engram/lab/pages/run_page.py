@@ -17,7 +17,7 @@ from engram.files.disk import read_file
 from engram.files.file_names import as_file_name
 from engram.lab.cell import strategy_name
 from engram.lab.comparable import comparable
-from engram.lab.labels import size_label, strategy_among_others, strategy_label
+from engram.lab.labels import size_label, strategy_label
 from engram.lab.pages import page
 from engram.lab.pages.panels import Panels
 from engram.lab.pages.report_folder import check_page_folder, write_figure, write_page
@@ -263,7 +263,7 @@ def described(run: RunRecord) -> str:
     """The agent with its memory, in words."""
     settings = run.glance.settings
     strategy, capacity = settings.get("strategy"), settings.get("capacity")
-    kept = f" with {strategy_among_others(strategy_name(strategy))}" if isinstance(strategy, dict) else ""
+    kept = f" with {strategy_label(strategy_name(strategy))}" if isinstance(strategy, dict) else ""
     size = "" if capacity is None else f"{' and' if kept else ' with'} {size_label(capacity)} entries per action"
     return f"{label_of(run.glance.config['agent'])}{kept}{size}"
 

@@ -8,7 +8,7 @@ from engram.pictures.canvas import STYLE, Axes, Figure, mpl, png_of
 
 WIDTH, HEIGHT, DPI = 1200, 630, 100  # pixels, as sites that show such pictures ask for
 EDGE = 0.06  # of the width, left and right
-LETTERS, LINES = 62, 4  # of the findings
+LETTERS, LINES = 72, 6  # of the findings
 COLOURS: dict[Word, str] = {HOLDS: "#116329", FAILS: "#a40e26", OPEN: "#8a6500", BEYOND: "#59636e", FEW: "#7b858f"}
 
 
@@ -18,12 +18,23 @@ def social_card(title: str, counts: Mapping[Word, int], told: Sequence[str], fin
         figure = Figure(figsize=(WIDTH / DPI, HEIGHT / DPI))
         figure.text(EDGE, 0.87, "Engram", fontsize=44, fontweight="bold", va="center")
         figure.text(EDGE, 0.74, title, fontsize=22, va="center")
-        lines = [line for text in findings for line in wrap(text, LETTERS)]
-        shown = [*lines[: LINES - 1], lines[LINES - 1] + " …"] if len(lines) > LINES else lines
-        figure.text(EDGE, 0.63, "\n".join(shown), fontsize=23, va="top", linespacing=1.4)
+        figure.text(EDGE, 0.63, "\n".join(lines_that_fit(findings)), fontsize=20, va="top", linespacing=1.4)
         if sum(counts.values()):
             _bar(figure.add_axes((EDGE, 0.09, 1 - 2 * EDGE, 0.15)), counts, told)
     return png_of(figure, dpi=DPI)
+
+
+def lines_that_fit(findings: Sequence[str]) -> list[str]:
+    """The first findings that have room as a whole; of a first one that has none, its beginning."""
+    shown: list[str] = []
+    for text in findings:
+        lines = wrap(text, LETTERS)
+        if not shown and len(lines) > LINES:
+            return [*lines[: LINES - 1], lines[LINES - 1] + " …"]
+        if len(shown) + len(lines) > LINES:
+            break
+        shown += lines
+    return shown
 
 
 def _bar(axes: Axes, counts: Mapping[Word, int], told: Sequence[str]) -> None:

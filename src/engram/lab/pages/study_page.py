@@ -21,12 +21,12 @@ from engram.lab.pages.figures import Figures
 from engram.lab.pages.finding import Finding, find
 from engram.lab.pages.held import held_blocks
 from engram.lab.pages.provenance import how_it_was_made
-from engram.lab.pages.report_folder import write_page
+from engram.lab.pages.report_folder import write_figure, write_page
 from engram.lab.pages.score_tables import Row, entry, improvement_table, interval_table, legend, score_table, titled
 from engram.lab.pages.scores_csv import scores_csv
 from engram.lab.pages.style import Look, baseline_looks, looks
 from engram.lab.pages.training_table import training_table
-from engram.lab.pages.variants import Variant, find_variants, variants_in_words, variants_table
+from engram.lab.pages.variants import Variants, find_variants
 from engram.lab.pages.wording import counted, evaluations_in_words, listed, score_in_words, seeds_in_words, sentence
 from engram.lab.results import Results
 from engram.lab.verdicts import ClaimList, place_label
@@ -114,14 +114,17 @@ class StudyReport:
     def found(self) -> Finding:
         """What the study found."""
         strategies = find(self.every_block, self.study.tasks)
-        if not self.variants:
+        if not self.variants.every:
             return strategies
-        return Finding(variants_in_words(self.variants), (strategies.headline, *strategies.details))
+        return Finding(
+            self.variants.in_words(), (strategies.headline, *strategies.details), short=self.variants.in_short()
+        )
 
     @cached_property
-    def variants(self) -> list[Variant]:
+    def variants(self) -> Variants:
         """What runs that differ from the rest of the study come to."""
-        return find_variants(self.results)
+        digits = {(block.env, block.agent): block.digits for block in self.every_block}
+        return Variants(find_variants(self.results), digits)
 
     @property
     def title(self) -> str:
@@ -148,7 +151,7 @@ class StudyReport:
         """The page from top to bottom, in the order in which a reader asks."""
         return [
             *self.warnings(),
-            page.Finding(self.finding),
+            page.Finding(self.finding, self.found.short if self.found.short != self.finding else ""),
             *self.first_figure(),
             *self.details(),
             *(page.Text(text) for text in self.summary()),
@@ -158,19 +161,20 @@ class StudyReport:
         ]
 
     def first_figure(self) -> list[page.Block]:
-        """The figure that shows the finding; of variants, their table and then the figure of the strategies."""
-        if not self.variants:
+        """The figure that shows the finding: of variants what each changes, and then that of the strategies."""
+        if not self.variants.every:
             return self.figures.finding(self.finding, self.found.rule)
-        strategies = self.found.details[0]
+        strategies, variants = self.found.details[0], self.variants
         return [
-            variants_table(self.variants),
+            write_figure(variants.figure(), self.out, "variants", f"{variants.caption()}", self.finding),
+            page.Folded("Every difference in numbers", [variants.table()]),
             page.Text(strategies),
             *self.figures.finding(strategies, self.found.rule),
         ]
 
     def details(self) -> list[page.Block]:
         """The finding in more detail; folded where there is much of it."""
-        texts: list[page.Block] = [page.Text(text) for text in self.found.details[1 if self.variants else 0 :]]
+        texts: list[page.Block] = [page.Text(text) for text in self.found.details[1 if self.variants.every else 0 :]]
         return [page.Folded("In each environment, with each agent", texts)] if len(texts) > FEW_DETAILS else texts
 
     def sections(self) -> list[page.Block]:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 from engram.lab.pages import page
 from engram.lab.pages.finding import Finding
+from engram.lab.pages.numbers import score_number
 from engram.lab.pages.study_page import StudyReport
 from engram.lab.pages.wording import counted, listed, number_in_words, seeds_in_words, sentence, steps_in_words
+from engram.lab.statistics import Interval
 from engram.paper.atari100k.by_game import GamesPart
 from engram.paper.atari100k.costs_part import CostsPart
 from engram.paper.atari100k.explanations import ExplanationsPart
@@ -17,6 +19,7 @@ from engram.paper.atari100k.run_facts import Facts
 from engram.paper.atari100k.standings import Contender, Standings
 from engram.paper.atari100k.totals import TotalsPart
 
+MOST_NAMED = 3  # published agents in a sentence; more are counted
 PLAYED = (
     f"Every game is played in two ways: without sticky actions, and with them (the emulator repeats the last action "
     f"with probability {STICKY:g}). A step is four frames, and a game begins with up to 30 idle steps. It is cut off "
@@ -50,7 +53,7 @@ class Atari100kReport(StudyReport):
 
     @cached_property
     def found(self) -> Finding:
-        """Where the contenders stand, in both ways of playing, and what that cost."""
+        """Where the contenders stand beside published agents, in both ways of playing, and what that cost."""
         standings = self.standings
         if not standings.fields:
             return Finding("No game has all its runs yet, so there is nothing to compare.")
@@ -59,14 +62,57 @@ class Atari100kReport(StudyReport):
         late = [
             (each, field) for field in fewer for each in standings.entrants(field) if standings.counted(each) == field
         ]
+        beside = [*((each, games) for each in others), *late]
         details = [
-            *(sentence(self._placed(each, field)) for each, field in [*((each, games) for each in others), *late]),
+            *(sentence(f"{self._beside(each, field)}: {self._medians(each, field)}") for each, field in beside),
+            *(sentence(self._placed(each, field)) for each, field in [(first, games), *beside]),
             *self._beside_published(first, games),
             self._beside_people(first, games),
             *self.costs.in_words(first),
         ]
         trained = steps_in_words({place["steps"] for place in self.results.declared.values()})
-        return Finding(sentence(f"after {trained}, {self._placed(first, games)}"), details)
+        where = self._beside(first, games)
+        return Finding(
+            f"After {trained}, {where}: {self._medians(first, games)}, where 0 is random play and 1 a person.",
+            details,
+            short=f"After {trained}, {where}.",
+        )
+
+    def _beside(self, contender: Contender, games: Sequence[str]) -> str:
+        """Above and below which published agents a contender's median lies; beyond its interval where it has one."""
+        part, ours = TotalsPart(self.standings, games), self._comparable(contender, games)
+        theirs = {name: median for name, (_, median) in part.published.items()}
+        low, high = (ours.low, ours.high) if ours.bounded else (ours.estimate, ours.estimate)
+        kinds = {
+            "above": [name for name, median in theirs.items() if median < low],
+            "within chance of": [name for name, median in theirs.items() if low <= median <= high],
+            "below": [name for name, median in theirs.items() if median > high],
+        }
+        there = {word: names for word, names in kinds.items() if names}
+        count = f"{number_in_words(len(theirs))} published agents"
+        if len(there) == 1:
+            ((word, _),) = there.items()
+            where = f"{word} all {count}"
+        else:
+            told = [
+                f"{word} {listed(names) if len(names) <= MOST_NAMED else number_in_words(len(names))}"
+                for word, names in there.items()
+            ]
+            where = f"{listed(told)}, of {count},"
+        return f"{self.standings.label(contender)} scores {where} on {part.same}"
+
+    def _medians(self, contender: Contender, games: Sequence[str]) -> str:
+        """A contender's median beside those of the published agents."""
+        theirs = [median for _, median in TotalsPart(self.standings, games).published.values()]
+        totals = self.standings.totals_by_protocol(contender, games)
+        seeds = seeds_in_words({n for each in totals.values() for n in each.seeds})
+        ours = score_number(self._comparable(contender, games).estimate, 2)
+        low, high = (score_number(median, 2) for median in (min(theirs), max(theirs)))
+        return f"its median human-normalised score is {ours} ({seeds}), and theirs are {low} to {high}"
+
+    def _comparable(self, contender: Contender, games: Sequence[str]) -> Interval:
+        """A contender's median played as the published agents did, without sticky actions, if it was played so."""
+        return next(iter(self.standings.totals_by_protocol(contender, games).values())).median
 
     def _placed(self, contender: Contender, games: Sequence[str]) -> str:
         """A contender's median and mean in each way of playing."""

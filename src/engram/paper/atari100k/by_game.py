@@ -6,10 +6,10 @@ from functools import cached_property
 from pathlib import Path
 
 from engram.lab.pages import page
-from engram.lab.pages.numbers import digits_for, score_text
+from engram.lab.pages.numbers import digits_for, score_number, score_text
 from engram.lab.pages.report_folder import write_figure
 from engram.lab.pages.score_tables import MISSING, NOT_RUN
-from engram.lab.pages.wording import seeds_in_words, worth_in_words
+from engram.lab.pages.wording import counted, number_in_words, seeds_in_words, worth_in_words
 from engram.lab.statistics import FEWEST, Interval, mean_interval
 from engram.paper.atari100k.games import BENCHMARK, BESIDE, Played, Protocol, headed, title_of
 from engram.paper.atari100k.hns_figures import LINEAR, Line, lines_figure
@@ -60,13 +60,31 @@ class GamesPart:
             lines.append(Line(title_of(game), ours, [others] * len(self.drawn), seeds_in_words(counts)))
             seeds |= counts
         bars = ", with 95 % intervals of the mean (Student)" if max(seeds) >= FEWEST else ""
+        see = self._extremes()
         caption = (
-            f"Human-normalised mean scores, {seeds_in_words(seeds)}; the axis is logarithmic beyond {LINEAR:g}. Dots "
-            f"and squares: ours, without and with sticky actions{bars}. Diamonds: published agents. The line at 0 is "
-            f"random play, the broken one at 1 a person. {worth_in_words(seeds)}"
+            f"{see} Human-normalised mean scores, {seeds_in_words(seeds)}; the axis is logarithmic beyond {LINEAR:g}. "
+            f"Dots and squares: ours, without and with sticky actions{bars}. Diamonds: published agents. The line at 0 "
+            f"is random play, the broken one at 1 a person. {worth_in_words(seeds)}"
         )
         panels = [self.standings.label(each) for each in self.drawn]
-        return write_figure(lines_figure(panels, lines, logarithmic=True), out, "games", caption.rstrip())
+        return write_figure(lines_figure(panels, lines, logarithmic=True), out, "games", caption.rstrip(), see)
+
+    def _extremes(self) -> str:
+        """The first contender's best game and its worst, and in how many it is above every published agent."""
+        first, *_ = self.drawn
+        means = {game: self._mean_of_first(game) for game in self.standings.played(first)}
+        best, worst = max(means, key=means.__getitem__), min(means, key=means.__getitem__)
+        theirs = {
+            game: [float(normalised_scores(peer, [game])[0]) for peer in peers() if game in peer.scores]
+            for game in means
+        }
+        with_peers = [game for game, scores in theirs.items() if scores]
+        above = sum(means[game] > max(theirs[game]) for game in with_peers)
+        return (
+            f"{self.standings.label(first)} scores highest in {title_of(best)} ({score_number(means[best], 2)}) and "
+            f"lowest in {title_of(worst)} ({score_number(means[worst], 2)}); it is above every published agent in "
+            f"{number_in_words(above) if above else 'none'} of {counted(len(with_peers), 'game')}."
+        )
 
     def _mean_of_first(self, game: str) -> float:
         """The first contender's mean score in a game, without sticky actions if it was played so."""
@@ -86,8 +104,9 @@ class GamesPart:
         labels = [headed(standings.label(each), protocol) for each, protocol in columns]
         header = ["game", *labels, *(peer.name for peer in peers())]
         seeds = {len(scores) for (_, played), scores in standings.scores.items() if played.game in self.games}
+        ours_are = "mean ± standard deviation over seeds" if max(seeds, default=1) > 1 else "one run each"
         note = (
-            f"Ours: mean ± standard deviation over seeds; sticky: with sticky actions. {NOT_RUN}: not asked for, or "
+            f"Ours: {ours_are}; sticky: with sticky actions. {NOT_RUN}: not asked for, or "
             f"not published. {MISSING}: runs are not finished."
         )
         return page.Table(header, rows, f"{title}, {seeds_in_words(seeds)}", note=note)

@@ -45,10 +45,16 @@ class TotalsPart:
         several = counted(len(self.games), "game")
         return "the 26 games" if set(self.games) == set(BENCHMARK) else f"{several} of 26"
 
+    @property
+    def same(self) -> str:
+        """The games in words, where others have played them too."""
+        return self.over if set(self.games) == set(BENCHMARK) else f"the same {self.over}"
+
     def table(self) -> page.Table:
         """A row for everyone, both ways of playing side by side."""
         protocols = self.standings.protocols
         rows: list[list[str | page.Entry]] = []
+        counts = set[int]()
         for contender in self.standings.entrants(self.games):
             totals = [self.standings.totals(contender, protocol, self.games) for protocol in protocols]
             cells = [
@@ -57,14 +63,16 @@ class TotalsPart:
                 for each in totals
             ]
             seeds = {n for each in totals if each is not None for n in each.seeds}
+            counts |= seeds
             rows.append([page.Entry(self.standings.label(contender), bold=True), *cells, seeds_in_words(seeds)])
         said = {peer.name: peer.runs for peer in peers()}
         for name, (mean, median) in self.published.items():
             runs = said.get(name)
             rows.append([name, *self._as_published(mean, median), "not said" if runs is None else f"{runs}"])
         header = ["", *(headed(kind, each) for kind in KINDS for each in protocols), "runs"]
+        known = f" In brackets: {BOOTSTRAP}." if max(counts) >= FEWEST else ""
         note = (
-            f"Sticky: with sticky actions. In brackets: {BOOTSTRAP}. The interquartile mean is over all runs of all "
+            f"Sticky: with sticky actions.{known} The interquartile mean is over all runs of all "
             "games; mean and median are over games. Published agents: means of the runs that their source counts, over "
             "the same games; no source that says how it played has sticky actions."
         )

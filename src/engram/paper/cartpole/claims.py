@@ -81,11 +81,11 @@ def convergence(evidence: Evidence) -> Findings:
             [
                 Statement.measured(
                     Quantity(
-                        f"{label_of(agent)}'s return at the end is",
-                        "above that at 5,000–7,000 steps",
-                        "below that at 5,000–7,000 steps",
+                        f"{label_of(agent)}'s return ends",
+                        "above where it was at 5,000–7,000 steps",
+                        "below where it was at 5,000–7,000 steps",
                         f"CartPole, mean over {len(curves)} cells",
-                        unit="of itself",
+                        unit="of its last value",
                         percent=True,
                     ),
                     partial(total, weighted_terms(changes)),

@@ -21,10 +21,12 @@ from engram.lab.evidence import Evidence
 from engram.lab.improvement import probability_of_improvement
 from engram.lab.labels import strategy_in_words, strategy_label
 from engram.lab.pages import page
-from engram.lab.pages.finding import Finding
+from engram.lab.pages.differences import Dot, Panel, differences_figure
+from engram.lab.pages.finding import Finding, find
+from engram.lab.pages.report_folder import write_figure
 from engram.lab.pages.study_page import StudyReport
-from engram.lab.pages.wording import counted, listed, number_in_words, seeds_in_words, sentence
-from engram.lab.statistics import FEWEST, difference
+from engram.lab.pages.wording import counted, listed, number_in_words, seeds_in_words, sentence, worth_in_words
+from engram.lab.statistics import FEWEST, Interval, difference
 from engram.lab.verdicts import place_label
 
 RIVALS = ("lru", "kmeans", "dkm")
@@ -32,7 +34,6 @@ STUDY_SEEDS = range(10)  # with which a setting was chosen; others played no par
 CHOSEN = "It was chosen on these seeds, which flatters it: fresh ones are in forgetting-confirmed."
 FRESH = "None of these seeds played a part in choosing it."
 NEARLY_EVERYWHERE = 0.9  # of the cells
-RULE = "it counts cells, each compared by itself at 95 % (Welch), so that some differ by chance."
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,13 @@ class Record:
     cells: int
     worse: tuple[Cell, ...]
     better: tuple[Cell, ...]
-    beaten: Mapping[str, tuple[Cell, ...]]  # by rival, the cells in which it is above that one
+    gaps: Mapping[str, Mapping[Cell, Interval]]  # by rival and cell, how far it is above that one
     above: float  # probability that one of its runs scores above one of LRU, kM or DkM, mean over cells
+
+    @property
+    def beaten(self) -> dict[str, list[Cell]]:
+        """By rival, the cells in which it is above that one."""
+        return {name: [cell for cell, gap in found.items() if gap.above(0)] for name, found in self.gaps.items()}
 
     @property
     def nearly_everywhere(self) -> bool:
@@ -55,7 +61,7 @@ class Record:
 def record(evidence: Evidence, setting: str, cells: Sequence[tuple[str, str, int]]) -> Record:
     """Compare a setting with the three in every cell in which all have three runs and a table filled."""
     worse, better, above = [], [], []
-    beaten: dict[str, list[Cell]] = {name: [] for name in RIVALS if name != setting}
+    every: dict[str, dict[Cell, Interval]] = {name: {} for name in RIVALS if name != setting}
     compared = 0
     for env, agent, size in cells:
         ours = evidence.scores(env, agent, setting, size)
@@ -69,7 +75,7 @@ def record(evidence: Evidence, setting: str, cells: Sequence[tuple[str, str, int
         gaps = [difference(ours, scores) for scores in there]
         cell = Cell(env, agent, setting, size)
         for name, gap in zip(theirs, gaps, strict=True):
-            beaten[name] += [cell] if gap.above(0) else []
+            every[name][cell] = gap
         if any(gap.below(0) for gap in gaps):
             worse.append(cell)
         elif any(gap.above(0) for gap in gaps):
@@ -80,7 +86,7 @@ def record(evidence: Evidence, setting: str, cells: Sequence[tuple[str, str, int
         compared,
         tuple(worse),
         tuple(better),
-        {name: tuple(cells) for name, cells in beaten.items()},
+        every,
         float(np.mean(above)) if above else float("nan"),
     )
 
@@ -117,17 +123,19 @@ class ForgettingReport(StudyReport):
         if best is None or not best.cells:
             return Finding("No cell has enough runs of LRU, kM, DkM and another setting to compare them.")
         cells = counted(best.cells, "cell")
+        (first, where), *others = [(strategy_label(rival), where) for rival, where in best.beaten.items()]
         wins = [
-            f"above {strategy_label(rival)} in {number_in_words(len(where))}" for rival, where in best.beaten.items()
+            f"above {first} in {number_in_words(len(where))} of {cells}",
+            *(f"above {rival} in {number_in_words(len(where))}" for rival, where in others),
         ]
-        worse = f"{number_in_words(len(best.worse))} ({self._where(best.worse)})" if best.worse else "none"
-        headline = (
-            f"Of {cells} (an environment, an agent and a size), each compared by itself at 95 %, "
-            f"{strategy_in_words(best.setting)} is {listed(wins)}, and below one of them in {worse}."
-        )
+        worse = number_in_words(len(best.worse)) if best.worse else "none"
+        short = f"{strategy_in_words(best.setting)} scores {listed(wins)}, and below one of them in {worse}"
+        named = f" ({self._where(best.worse)})" if best.worse else ""
+        headline = f"{short}{named}. A cell is an environment, an agent and a memory size"
         details = [
-            f"It is worse than LRU, kM or DkM in the fewest cells of {counted(len(self.records), 'setting')}, which is "
-            "the rule by which it comes first; each cell by itself at 95 %, so some differ by chance. "
+            "Each cell is compared by itself at 95 %, so some differ by chance. "
+            f"{strategy_label(best.setting)} is worse than LRU, kM or DkM in the fewest cells of "
+            f"{counted(len(self.records), 'setting')}, which is the rule by which it comes first. "
             + (CHOSEN if self._chosen_here else FRESH),
             *(
                 sentence(f"{strategy_label(best.setting)} is above {strategy_label(rival)} in {self._counted(where)}")
@@ -142,7 +150,42 @@ class ForgettingReport(StudyReport):
                     f"nothing can be told there: {self._where(same)}"
                 )
             )
-        return Finding(headline, details, RULE)
+        return Finding(sentence(headline), details, short=sentence(short))
+
+    def first_figure(self) -> list[page.Block]:
+        """The differences that are counted; folded, the strategies' scores over all sizes."""
+        best = self.records[0] if self.records else None
+        if best is None or not best.cells:
+            return []
+        panels = dict[str, Panel]()
+        digits = {(block.env, block.agent): block.digits for block in self.every_block}
+        for rival, gaps in best.gaps.items():
+            for cell, gap in gaps.items():
+                where = place_label(cell.env, cell.agent)
+                panel = panels.setdefault(where, Panel(where, digits[cell.env, cell.agent], []))
+                panel.dots.append(Dot(f"less {strategy_label(rival)}", f"{cell.capacity:,}", gap))
+        name = strategy_label(best.setting)
+        seeds = {n for block in self.every_block for n in block.seeds}
+        caption = (
+            f"Mean score of {name} less that of each rival, {seeds_in_words(seeds)}: right of the broken line {name} "
+            "scores higher. Each sign is a cell, and the title of its panel says of how many entries per action; where "
+            "no table filled there is none. Lines: the 95 % interval of each difference "
+            f"by itself (Welch). Orange: it lies beside 0, which is what is counted above. {worth_in_words(seeds)}"
+        )
+        drawn = differences_figure(list(panels.values()), f"{name}'s mean score less the other's")
+        overall = find(self.every_block, self.study.tasks)
+        means = [page.Text(overall.headline), *self.figures.finding(overall.headline, overall.rule)]
+        return [
+            write_figure(drawn, self.out, "differences", caption.rstrip(), self.finding),
+            page.Folded("The scores of all sizes together", means),
+        ]
+
+    def details(self) -> list[page.Block]:
+        """How the setting came first; folded, which cells are counted."""
+        if not self.found.details:
+            return []
+        rule, *where = map(page.Text, self.found.details)
+        return [rule, page.Folded("In which cells", where)]
 
     def _counted(self, cells: Sequence[Cell]) -> str:
         return f"{counted(len(cells), 'cell')}: {self._where(cells)}" if cells else "no cell"

@@ -10,6 +10,7 @@ from engram.lab.dataframes import pl
 from engram.lab.evidence import Evidence
 from engram.lab.pages import page
 from engram.lab.pages.block import Block
+from engram.lab.pages.differences import Dot, Panel, differences_figure
 from engram.lab.pages.finding import Finding
 from engram.lab.pages.numbers import interval_text, score_number, score_text
 from engram.lab.pages.report_folder import write_figure
@@ -21,7 +22,6 @@ from engram.lab.ranking import together
 from engram.lab.results import Results
 from engram.lab.statistics import Interval, difference, pooled_difference, total, weighted_terms
 from engram.lab.verdicts import place_label
-from engram.paper.open.changes_figure import Dot, Panel, changes_figure
 from engram.paper.open.sweep import MEANINGS
 from engram.typing import Array
 
@@ -107,12 +107,13 @@ class OpenReport(StudyReport):
             f"{count} {say} a mean score beyond chance"
             + (f": {listed([f'{name} ({places})' for name, places in told.items()])}" if told else "")
         )
+        short = sentence(f"{count} {say} a mean score beyond chance{f': {listed(list(told))}' if told else ''}")
         intervals = counted(len(self.changes), "interval")
         over = (
             f"These are means over strategies, {self.seeds}, and the {intervals} hold all together at 95 %. "
             "The tables below show each interval by itself: of so many, a few lie beside 0 by chance alone."
         )
-        return Finding(headline, [headline, over])  # with variants, a page leaves out the first
+        return Finding(headline, [headline, over], short=short)  # with variants, a page leaves out the first
 
     def first_figure(self) -> list[page.Block]:
         """What every choice changes, wherever it was tried."""
@@ -120,7 +121,7 @@ class OpenReport(StudyReport):
         for each in self.changes:
             where = place_label(each.block.env, each.block.agent)
             panel = panels.setdefault(where, Panel(where, each.block.digits, []))
-            panel.dots.append(Dot(each.choice, each.size, each.interval(), each.interval(self.level)))
+            panel.dots.append(Dot(each.choice, f"{each.size:,}", each.interval(), each.interval(self.level)))
         if not panels:
             return []
         caption = (
@@ -130,7 +131,7 @@ class OpenReport(StudyReport):
             "Orange: beyond chance by the latter. Changes of exactly 0 are of runs that are the same with the choice "
             "and without."
         )
-        drawn = changes_figure(list(panels.values()))
+        drawn = differences_figure(list(panels.values()))
         return [write_figure(drawn, self.out, "changes", caption, self.found.headline)]
 
     def summary(self) -> list[str]:
@@ -138,14 +139,14 @@ class OpenReport(StudyReport):
         agents = listed([label_of(agent) for agent in self.agents])
         return [
             f"{self.results.runs.height:,} runs of {agents}. {self.protocol} "
-            "Each row changes one thing that the paper does not say; everything else stays as it is in the other "
+            "Each choice changes one thing that the paper does not say; everything else stays as it is in the other "
             "studies."
         ]
 
     def sections(self) -> list[page.Block]:
         """What the choices are, and a part for each environment."""
         rows = [[name, MEANINGS.get(name, "")] for name in self.by_variant if name]
-        choices = page.Section("The choices", [page.Table(["row", "what it changes"], rows, prose=True)])
+        choices = page.Section("The choices", [page.Table(["choice", "what it changes"], rows, prose=True)])
         return [choices, *(self.environment(env) for env in self.envs)]
 
     def environment(self, env: str) -> page.Section:

@@ -16,16 +16,16 @@ from engram.paper.cartpole import published as cartpole
 from engram.paper.grids import FIVE, grid
 
 MEANINGS = {  # of each variant: what it changes, and what else is done
-    "mean kernel": "a read takes the mean of the neighbours; else near ones count for more, by 1/(d² + δ)",
-    "ties to the first action": "of actions with equal values the first is taken; else one at random",
-    "duplicates stored": "a state met before is stored again; else its entry is updated",
-    "episodes merged as one": "clusters take in an episode's states in one batch; else one by one",
-    "random steps count as use": "a random step counts as use of the entries near it, too; else only a greedy one does",
-    "evaluation every 250 steps": "else every 500",
-    "evaluation every 1,000 steps": "else every 500",
-    "evaluation with ε = 0.05": "one action in twenty of an evaluation is random; else none is",
-    "the older key stays": "a state met again keeps its key; else it takes the newer one",
-    "clusters found by raw states": "the nearest cluster is found by observations; else by the network's keys",
+    "mean kernel": "a read takes the mean of the neighbours, instead of counting near ones for more, by 1/(d² + δ)",
+    "ties to the first action": "of actions with equal values the first is taken, instead of one at random",
+    "duplicates stored": "a state met before is stored once more, instead of its entry being updated",
+    "episodes merged as one": "clusters take in an episode's states in one batch, instead of one by one",
+    "random steps count as use": "a random step counts as use of the entries near it too, not only a greedy one",
+    "evaluation every 250 steps": "agents are evaluated every 250 steps, instead of every 500",
+    "evaluation every 1,000 steps": "agents are evaluated every 1,000 steps, instead of every 500",
+    "evaluation with ε = 0.05": "one action in twenty of an evaluation is random, instead of none",
+    "the older key stays": "a state met again keeps its key, instead of taking the newer one",
+    "clusters found by raw states": "the nearest cluster is found by observations, instead of by the network's keys",
 }
 SEEDS = range(10, 15)  # among those of the other studies, whose runs serve here too
 

@@ -7,8 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-import numpy as np
-
 from engram.files.disk import write_atomically
 from engram.lab.dataframes import pl
 from engram.lab.evidence import Evidence
@@ -16,16 +14,17 @@ from engram.lab.grid import Study
 from engram.lab.pages import page
 from engram.lab.pages.claims_table import claims_blocks
 from engram.lab.pages.report_folder import write_figure, write_page
-from engram.lab.pages.style import COLOURS
-from engram.lab.ranking import together
-from engram.lab.statistics import mean_interval
+from engram.lab.pages.wording import counted, listed
+from engram.lab.statistics import Interval, mean_interval
 from engram.paper.claims import CLAIMS
 from engram.paper.stream.claims import COSTS, DISTANCES, LENGTHS, TABLES
 from engram.paper.stream.density import CAPTION, NAMES, ONLINE, ORDER, Snapshot, densities, evolution, read_snapshots
-from engram.pictures.canvas import STYLE, Figure, mpl
+from engram.paper.stream.lengths import SOME, Kept, lengths_figure, nearest_in_words
+from engram.pictures.canvas import Figure
 from engram.typing import Array
 
 FILES = ("study.json", "meta.json", "distances.csv", "lengths.csv", "times.csv", "points.csv", "costs.csv")
+BATCH = "batch"  # k-means, which sees all points at once
 
 
 @dataclass(frozen=True)
@@ -62,20 +61,24 @@ class StreamReport:
         capacity, points = stream["capacity"], stream["points"]
         names = [NAMES[method] for method in ONLINE if method in distances["method"].to_list()]
         mine = tuple(claim for claim in CLAIMS.claims if "stream" in claim.studies)
-        headline = nearest_in_words(lengths, capacity)
+        kept = Kept.read(lengths)
+        headline = kept.in_words(capacity)
         over_lengths = self._drawing(
             lengths_figure(lengths, capacity),
             "lengths",
-            f"Energy distance to all points for streams of several lengths, in multiples of the N = {capacity} points "
-            f"that are kept; lower is nearer. Lines: mean over {seeds} seeds; bands: 95 % t intervals. The sentence "
-            "above compares seed by seed, all pairs and lengths together at 95 %.",
+            f"Energy distance of what is kept, to the halves of the stream and to all of it, for several lengths in "
+            f"multiples of the N = {capacity} points that are kept; lower is nearer. Lines: mean over {seeds} seeds; "
+            "bands: 95 % t intervals. By the sentence above, DkM holds some of the first half where it is nearer to it "
+            "than LRU, and some of the second where it is nearer than kM: seed by seed, beyond chance with all lengths "
+            f"together at 95 %, and by more than {100 * SOME:g} % of the distance.",
         )
         return [
-            page.Finding(headline),
+            page.Finding(headline, kept.short),
             replace(over_lengths, alt=headline),
+            page.Text(f"{kept.beginning}{nearest_in_words(lengths, capacity)}"),
             page.Text(
                 f"{points:,} points in the plane: the first half on a grid in random order, the second from a skew "
-                f"normal distribution; {capacity} are kept. {_listed(names)} see them one by one, k-means all at once. "
+                f"normal distribution; {capacity} are kept. {listed(names)} see them one by one, k-means all at once. "
                 "The paper (its appendix) gives neither the number of points nor that of clusters; both were chosen "
                 "here for a clear picture, after other lengths had been seen, so those are shown too."
             ),
@@ -86,7 +89,8 @@ class StreamReport:
                     self._drawing(
                         densities(by_length[points]),
                         "densities",
-                        f"{kept_in_words(distances)} After the whole stream; one seed. {CAPTION}",
+                        f"Drawn: what is kept of the whole stream in one seed. {CAPTION}",
+                        see=kept_in_words(distances),
                     ),
                     _distances(distances, f"Energy distance, mean ± standard deviation over {seeds} seeds"),
                 ],
@@ -108,8 +112,9 @@ class StreamReport:
             page.Section("How it was made", [self._made(study)]),
         ]
 
-    def _drawing(self, figure: Figure, name: str, caption: str) -> page.Drawing:
-        return write_figure(figure, self.out, name, caption)
+    def _drawing(self, figure: Figure, name: str, caption: str, *, see: str = "") -> page.Drawing:
+        """Write a figure; what is to be seen in it comes first in its caption, and is what screen readers are told."""
+        return write_figure(figure, self.out, name, f"{see} {caption}".strip(), see)
 
     def _evolution(self, snapshots: list[Snapshot], capacity: int) -> page.Drawing:
         """What is kept of one stream over time."""
@@ -117,9 +122,10 @@ class StreamReport:
         return self._drawing(
             evolution(snapshots),
             "evolution",
-            f"{end_in_words(snapshots)} What is kept over time of a stream of {length:,} points, "
+            f"What is kept over time of a stream of {length:,} points, "
             f"{length / capacity:g} times as many as are kept: after half of it, where its distribution changes, and "
             f"later. One seed. {CAPTION}",
+            see=end_in_words(snapshots),
         )
 
     def _made(self, study: dict[str, object]) -> page.Facts:
@@ -130,45 +136,36 @@ class StreamReport:
         return page.Facts(facts, ["engram study stream"])
 
 
-def nearest_in_words(lengths: pl.DataFrame, capacity: int) -> str:
-    """In streams of which lengths DkM ends nearer to all points than every other method that sees them one by one.
-
-    The distances of a seed are compared with one another, all of them together at 95 %.
-    """
-    final = lengths.filter(pl.col("fraction") == 1).sort("seed")
-    others = [name for name in ONLINE if name != "dkm" and name in final["method"].to_list()]
-    every = sorted(final["points"].unique().to_list())
-    nearest = []
-    for points in every:
-        found = {
-            str(method): part["to_all"].to_numpy()
-            for (method,), part in final.filter(pl.col("points") == points).group_by("method")
-        }
-        gaps = [mean_interval(found[name] - found["dkm"], level=together(len(every) * len(others))) for name in others]
-        nearest += [points] if all(gap.above(0) for gap in gaps) else []
-    names = _listed([NAMES[name] for name in others])
-    if not nearest:
-        return f"DkM ends nearer to all points than {names} in a stream of no length that was tried."
-    rest = [points for points in every if points not in nearest]
-    return (
-        f"With {capacity} points kept, DkM ends nearer to all points than {names} in streams of "
-        f"{_listed([f'{points:,}' for points in nearest])} points"
-        + (f", beyond chance; in those of {_listed([f'{points:,}' for points in rest])} it does not." if rest else ".")
-    )
-
-
 def kept_in_words(distances: pl.DataFrame) -> str:
-    """Which of the methods that see points one by one end nearest to each half of the stream, and to all of it."""
-    final = distances.filter((pl.col("fraction") == 1) & pl.col("method").is_in(ONLINE)).sort("seed")
-    first, second, everything = (_nearest(final, name) for name in ("to_first", "to_second", "to_all"))
-    return f"Nearest to the first half: {first}; to the second: {second}; to all points: {everything}."
+    """Which of the methods that see points one by one end nearest to each half and to all, and how k-means compares."""
+    final = distances.filter(pl.col("fraction") == 1).sort("seed")
+    first, second, every = (_nearest(final, column) for column in ("to_first", "to_second", "to_all"))
+    text = (
+        f"Over {counted(final['seed'].n_unique(), 'seed')}, nearest of those that see points one by one: to the first "
+        f"half {_named(first)}; to the second {_named(second)}; to all points {_named(every)}."
+    )
+    if BATCH not in final["method"].to_list():
+        return text
+    gap = _gap(final, "to_all", every[0], BATCH)
+    beside = "nearer still" if gap.above(0) else "further" if gap.below(0) else "as near, within chance"
+    return f"{text} {NAMES[BATCH]}, which sees all at once, is {beside}."
 
 
-def _nearest(final: pl.DataFrame, name: str) -> str:
+def _nearest(final: pl.DataFrame, column: str) -> list[str]:
     """The method with the smallest mean distance, and those that chance between seeds does not tell from it."""
-    found = {str(method): part[name].to_numpy() for (method,), part in final.group_by("method", maintain_order=True)}
-    best = min(found, key=lambda method: float(found[method].mean()))
-    return _listed([NAMES[each] for each in found if not mean_interval(found[each] - found[best]).above(0)])
+    there = [name for name in ONLINE if name in final["method"].to_list()]
+    best = min(there, key=lambda name: float(final.filter(pl.col("method") == name)[column].to_numpy().mean()))
+    return [best, *(name for name in there if name != best and not _gap(final, column, name, best).above(0))]
+
+
+def _named(methods: Sequence[str]) -> str:
+    return listed([NAMES[each] for each in methods])
+
+
+def _gap(final: pl.DataFrame, column: str, ours: str, theirs: str) -> Interval:
+    """How much further one method is than another, by seed."""
+    first, second = (final.filter(pl.col("method") == name)[column].to_numpy() for name in (ours, theirs))
+    return mean_interval(first - second)
 
 
 def end_in_words(snapshots: Sequence[Snapshot]) -> str:
@@ -178,37 +175,6 @@ def end_in_words(snapshots: Sequence[Snapshot]) -> str:
         return ""
     nearest = min(end, key=lambda each: each.to_all or 0.0)
     return f"At its end {NAMES[nearest.method]} holds what is nearest to the whole stream."
-
-
-def lengths_figure(lengths: pl.DataFrame, capacity: int) -> Figure:
-    """The distance to all points over the length of the stream."""
-    final = lengths.filter(pl.col("fraction") == 1)
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 3.6), layout="constrained")
-        axes = figure.subplots()
-        for method in [each for each in ORDER[1:] if each in final["method"].to_list()]:
-            part = final.filter(pl.col("method") == method)
-            groups = [
-                (int(points) / capacity, group["to_all"].to_numpy())
-                for (points,), group in part.group_by("points", maintain_order=True)
-            ]
-            intervals = [mean_interval(values) for _, values in groups]
-            x = np.array([length for length, _ in groups])
-            colour = COLOURS.get(method, "#666666")
-            axes.plot(
-                x, [each.estimate for each in intervals], color=colour, marker="o", markersize=4, label=NAMES[method]
-            )
-            low, high = [each.low for each in intervals], [each.high for each in intervals]
-            if all(each.bounded for each in intervals):
-                axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
-        axes.set_xscale("log")
-        axes.set_xticks(x, [f"{value:g} N" for value in x])
-        axes.xaxis.set_minor_locator(mpl.ticker.NullLocator())
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("Length of the stream")
-        axes.set_ylabel("Energy distance to all points")
-        figure.legend(loc="outside upper center", ncols=5, frameon=False)
-    return figure
 
 
 def _distances(distances: pl.DataFrame, caption: str) -> page.Table:
@@ -249,11 +215,6 @@ def _by_length(snapshots: Sequence[Snapshot]) -> dict[int, list[Snapshot]]:
     for snapshot in snapshots:
         found.setdefault(snapshot.length, []).append(snapshot)
     return found
-
-
-def _listed(names: Sequence[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _mean_and_std(values: Array) -> str:

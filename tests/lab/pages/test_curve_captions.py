@@ -1,0 +1,81 @@
+"""What captions of learning curves say: who ends highest, and whose return falls."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from engram.lab.cell import Cell
+from engram.lab.grid import Grid, Study
+from engram.lab.pages import page
+from engram.lab.pages.curve_captions import curves_in_words, curves_of_envs_in_words, dips_in_words
+from engram.lab.pages.study_page import StudyReport
+from tests.lab.pages.synthetic import declare, results, spread_out
+
+STEPS = tuple(range(500, 6_500, 500))
+
+
+def report(
+    folder: Path,
+    mean: Callable[[Cell], float],
+    *,
+    seeds: int = 5,
+    envs: Sequence[str] = ("CartPole-v1",),
+    sizes: Sequence[int] = (50, 500),
+    shape: Sequence[float] = (1.0,) * len(STEPS),
+) -> StudyReport:
+    """Of strategies whose returns have a shape over time, in shares of the score."""
+    grids = tuple(Grid("mfec", env, 6_000, range(seeds), ("lru", "kmeans", "dkm"), sizes) for env in envs)
+    study = Study("mine", "Mine", grids)
+    found = results(
+        *(study, spread_out(mean, 4.0)),
+        curve=lambda cell, seed, score: (STEPS, (score * np.array(shape)).tolist()),
+        places=declare(study, folder),
+    )
+    return StudyReport(found, folder, study)
+
+
+def test_who_ends_highest_is_told_with_the_size_at_which_that_is_clearest(tmp_path: Path) -> None:
+    def mean(cell: Cell) -> float:
+        return {"kmeans": 200.0, "dkm": 150.0}.get(str(cell.strategy), 60.0 if cell.capacity == 50 else 100.0)
+
+    said = curves_in_words(report(tmp_path, mean).every_block)
+    assert said == (
+        "With MFEC kM ends above all others, beyond chance, at 50 and 500 entries (at 50 with 200, DkM, the next, with "
+        "150)."
+    )
+
+
+def test_several_that_chance_does_not_tell_apart_are_named_together(tmp_path: Path) -> None:
+    def mean(cell: Cell) -> float:
+        return 100.0 if cell.strategy == "lru" and cell.capacity == 50 else 200.0
+
+    said = curves_in_words(report(tmp_path, mean).every_block)
+    assert said == "With MFEC kM or DkM ends highest, above LRU beyond chance, at 50 entries."
+    alike = curves_in_words(report(tmp_path / "alike", lambda cell: 100.0).every_block)
+    assert alike == "With MFEC no strategy ends above another beyond chance at any size."
+
+
+def test_of_two_seeds_nothing_is_told_but_returns_that_fall_back_in_both(tmp_path: Path) -> None:
+    envs, shape = ("CartPole-v1", "Acrobot-v1"), (0.2, 0.5, 1.0, 1.0, 0.9, 0.9, 0.8, 0.8, 0.6, 0.4, 0.3, 0.1)
+    shown = report(tmp_path, lambda cell: 100.0, seeds=2, envs=envs, sizes=(50,), shape=shape)
+    said = curves_of_envs_in_words(shown.every_block)
+    alike = "CartPole and Acrobot: With MFEC no strategy can be told from another (n = 2). CartPole: Mean returns fall"
+    assert said.startswith(alike)
+    assert "with MFEC LRU from 99 at 1,500 steps to 20, kM from" in said
+    (drawing,) = shown.figures.curves()
+    assert isinstance(drawing, page.Drawing)
+    assert drawing.alt == said
+    rising = report(tmp_path / "up", lambda cell: 100.0, seeds=2, sizes=(50,), shape=sorted(shape))
+    assert dips_in_words(rising.every_block) == ""
+    one = report(tmp_path / "one", lambda cell: 100.0, seeds=1, sizes=(50,), shape=shape)
+    assert dips_in_words(one.every_block) == "", "one run shows nothing of chance"
+
+
+def test_every_environment_has_a_heading_where_there_are_several(tmp_path: Path) -> None:
+    shown = report(tmp_path, lambda cell: 100.0, envs=("CartPole-v1", "Acrobot-v1"))
+    html = page.Page("", shown.figures.curves()).html()
+    assert "<h3>CartPole</h3>" in html
+    assert "<h3>Acrobot</h3>" in html
+    alone = report(tmp_path / "alone", lambda cell: 100.0)
+    assert "<h3>" not in page.Page("", alone.figures.curves()).html()
