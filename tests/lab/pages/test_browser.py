@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from engram.lab.pages.landing_page import FilmFile
 from engram.lab.pages.page import Drawing, Page, Section, Table
 from engram.lab.pages.study_page import StudyReport
 from engram.paper.registry import STUDIES
@@ -156,3 +157,20 @@ new Promise(requestAnimationFrame).then(() => new Promise(requestAnimationFrame)
   [...document.querySelectorAll(".wide")].map(each => [each.hasAttribute("tabindex"), each.previousSibling.hidden])));
 """
     assert ask(wide, script, tmp_path, width=390) == [[True, False], [False, True]]
+
+
+def test_a_film_plays_when_its_link_is_pressed_and_stops(tmp_path: Path) -> None:
+    film = FilmFile("data:,film", "data:,still", 40, 30, 1_500_000, "A film")
+    script = """
+const link = document.querySelector("a.film"), image = link.querySelector("img");
+const state = () => [image.getAttribute("src"), link.querySelector("span").textContent];
+const states = [state()];
+for (let i = 0; i < 2; i++) { link.click(); states.push(state()); }
+answer(states);
+"""
+    before = ["data:,still", "▶ play the film (1.5 MB)"]
+    assert ask(Page("Page", [film]).html(), script, tmp_path, width=390) == [
+        before,
+        ["data:,film", "■ stop the film"],
+        before,
+    ]

@@ -211,6 +211,20 @@
     }).observe(area);
   }
 
+  // A film is loaded when its link is pressed, and plays in place of the picture; pressed again, it stops.
+  function startFilm(link) {
+    const image = link.querySelector("img"), told = link.querySelector("span");
+    const still = image.getAttribute("src"), play = told.textContent;
+    link.setAttribute("role", "button");
+    link.addEventListener("keydown", (event) => event.key === " " && (event.preventDefault(), link.click()));
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      const plays = image.getAttribute("src") !== still;
+      image.src = plays ? still : link.getAttribute("href");
+      told.textContent = plays ? play : "\u25a0 stop the film";
+    });
+  }
+
   // On paper nothing is folded.
   function startPrinting() {
     let opened = [];
@@ -226,5 +240,6 @@
   all("figure .wide").filter((area) => area.querySelector("svg")).forEach(startReadings);
   all("table").forEach(startSorting);
   all(".wide").forEach(startScrolling);
+  all("a.film").forEach(startFilm);
   startPrinting();
 })();
