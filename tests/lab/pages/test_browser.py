@@ -150,8 +150,35 @@ answer(found);
     ]
 
 
+def test_rows_are_sorted_within_their_groups(tmp_path: Path) -> None:
+    rows = [[name, str(number)] for name, number in zip("abcdef", (1, 3, 2, 7, 9, 8), strict=True)]
+    script = """
+document.querySelectorAll("thead button")[1].click();
+answer([...document.querySelectorAll("tbody tr")].map(each => each.cells[0].textContent).join(" "));
+"""
+    html = Page("Page", [Table(["cell", "LRU"], rows, groups={0: "Cart", 3: "Room"})]).html()
+    assert ask(html, script, tmp_path, width=390) == "Cart b c a Room e f d"
+
+
+def test_wide_tables_of_numbers_become_cards_on_a_phone(tmp_path: Path) -> None:
+    script = """
+const cells = [...document.querySelectorAll("td, tbody th")].filter(each => each.textContent);
+answer([Math.max(...cells.map(each => each.getBoundingClientRect().right)),
+  getComputedStyle(cells.at(-1), "::before").content,
+  document.querySelector("thead").getBoundingClientRect().right > 0]);
+"""
+    names = ["LRU", "kM", "DkM", "DkM, decay 0.03", "Fading"]
+    for columns, wide in ((5, True), (3, False)):
+        rows = [["1,000", *["1,234 ± 567"] * columns]] * 3
+        html = Page("Page", [Table(["entries per action", *names[:columns]], rows, groups={0: "CartPole"})]).html()
+        right, label, head = ask(html, script, tmp_path, width=390)
+        assert (label, head) == (('"Fading"', False) if wide else ("none", True))
+        assert right <= 390
+        assert ask(html, script, tmp_path, width=1280)[1:] == ["none", True]
+
+
 def test_only_areas_that_can_be_scrolled_or_read_are_stops_of_the_tab_key(tmp_path: Path) -> None:
-    wide = Page("Page", [Table(["a", *"bcdefghijklmnopqrstuvw"], [["1234"] * 23] * 3), Table(["a"], [["1"]])]).html()
+    wide = Page("Page", [Table(["a", *"bcd"], [["1,234 ± 567 and more"] * 4] * 3), Table(["a"], [["1"]])]).html()
     script = """
 new Promise(requestAnimationFrame).then(() => new Promise(requestAnimationFrame)).then(() => answer(
   [...document.querySelectorAll(".wide")].map(each => [each.hasAttribute("tabindex"), each.previousSibling.hidden])));

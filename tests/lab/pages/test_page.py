@@ -69,6 +69,17 @@ def test_rows_and_columns_have_heads_and_empty_heads_are_none() -> None:
     assert (area["tabindex"], area["role"], area["aria-label"]) == ("0", "group", "Scores")
 
 
+def test_rows_of_a_group_stand_below_its_head() -> None:
+    table = page.Table(["size", "LRU"], [["50", "1"], ["100", "2"], ["50", "3"]], groups={0: "Cart, n = 5", 2: "Room"})
+    html = table.html()
+    bodies = [re.findall(r"<t[hd] scope=\"row\">(.*?)</th>", body) for body in html.split("<tbody>")[1:]]
+    assert bodies == [["50", "100"], ["50"]]
+    assert '<th scope="rowgroup" colspan="2"><span>Cart, n = 5</span></th>' in html
+    assert "| **Cart, n = 5** |  |\n| 50 | 1 |\n| 100 | 2 |\n| **Room** |  |\n| 50 | 3 |" in markdown(
+        page.Page("", [table])
+    )
+
+
 def test_what_is_seen_in_a_figure_is_told_to_those_who_do_not_see_it() -> None:
     told = page.Drawing(a_figure(), "Scores by size.", "a.png", alt="kM is above LRU at every size")
     assert 'aria-label="kM is above LRU at every size"' in told.html()

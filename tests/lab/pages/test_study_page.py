@@ -357,6 +357,7 @@ def block(**means: float) -> Block:
     [
         ({"lru": 10.0, "kmeans": 30.0, "dkm": 20.0}, ("kmeans",)),
         ({"lru": 10.0, "kmeans": 30.0, "dkm": 29.9}, ("kmeans", "dkm")),  # within chance of the highest
+        ({"lru": 10.0, "kmeans": 30.0, "dkm": 29.9, "rew": 29.8}, ()),  # most are
         ({"lru": 2.8, "kmeans": 3.0, "dkm": 2.9}, ()),  # all are
         ({"lru": 3.0, "kmeans": 3.0, "dkm": 3.0}, ()),
         ({"lru": 30.0, "kmeans": float("nan"), "dkm": 2.0}, ()),
@@ -365,6 +366,21 @@ def block(**means: float) -> Block:
 )
 def test_the_best_of_a_row(means: dict[str, float], best: tuple[str, ...]) -> None:
     assert block(**means).best(50) == best
+
+
+def test_of_many_strategies_a_table_shows_those_of_most_interest_and_all_are_folded(tmp_path: Path) -> None:
+    study = STUDIES["forgetting"].only(agents=["mfec"], seeds=(0, 1, 2))
+    found = results(study, lambda cell, seed: 90.0 + seed, places=declare(study, tmp_path))
+    html = page.Page("", StudyReport(found, tmp_path, study).tables()).html()
+    shown, folded = html[: html.index("<details")], html[html.index("<details") :]
+    (few,) = Reader(shown).tables.values()
+    every = Reader(folded).tables["MFEC, n = 3"]
+    assert few[0] == ["entries per action", "LRU", "kM", "DkM", "Fading"]
+    assert len(every[0]) == 1 + 10
+    assert few[1] == every[1] == ["CartPole, 15,000 training steps"]
+    assert [row[0] for row in few[2:6]] == ["50", "150", "500", "3,000"]
+    assert few[6] == ["Acrobot, 20,000 training steps"]
+    assert "Bold is decided among all ten strategies" in shown
 
 
 def test_a_table_has_as_many_digits_as_its_largest_score_needs() -> None:

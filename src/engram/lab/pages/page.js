@@ -161,16 +161,15 @@
     area.dataset.read = "";
   }
 
-  // Tables: a press on a column's name sorts by it, down, up, and back.
+  // Tables: a press on a column's name sorts by it, down, up, and back; the rows of a group stay together.
   const numberIn = (text) => {
     const found = text.replaceAll("−", "-").replaceAll(",", "").match(/-?\d+(\.\d+)?/);
     return found ? Number(found[0]) : NaN;
   };
 
   function startSorting(table) {
-    const body = table.tBodies[0];
-    const rows = [...body.rows];
-    if (rows.length < 3 || !table.tHead) return;
+    const groups = [...table.tBodies].map((body) => ({ body, rows: all("tr:not(.group)", body) }));
+    if (groups.every(({ rows }) => rows.length < 3) || !table.tHead) return;
     all("th", table.tHead).forEach((head) => {
       const button = made("button", "");
       button.type = "button";
@@ -184,16 +183,20 @@
       const next = { descending: "ascending", ascending: "" }[head.getAttribute("aria-sort")] ?? "descending";
       all("th", table.tHead).forEach((each) => each.removeAttribute("aria-sort"));
       if (next) head.setAttribute("aria-sort", next);
-      const texts = new Map(rows.map((row) => [row, row.cells[head.cellIndex]?.textContent.trim() ?? ""]));
+      for (const { body, rows } of groups) body.append(...(next ? sorted(rows, head.cellIndex, next) : rows));
+    }
+
+    function sorted(rows, column, way) {
+      const texts = new Map(rows.map((row) => [row, row.cells[column]?.textContent.trim() ?? ""]));
       const numeric = rows.filter((row) => !isNaN(numberIn(texts.get(row)))).length > rows.length / 2;
-      const sign = next === "ascending" ? 1 : -1;
+      const sign = way === "ascending" ? 1 : -1;
       const compare = (a, b) => {
         const [x, y] = [texts.get(a), texts.get(b)];
         if (!numeric) return sign * x.localeCompare(y);
         const [p, q] = [numberIn(x), numberIn(y)];
         return isNaN(p) || isNaN(q) ? isNaN(p) - isNaN(q) : sign * (p - q); // what has no number comes last
       };
-      body.append(...(next ? [...rows].sort(compare) : rows));
+      return [...rows].sort(compare);
     }
   }
 

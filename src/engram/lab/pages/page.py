@@ -12,6 +12,7 @@ from typing import Protocol
 from engram.lab.pages.inline_svg import inlined
 from engram.pictures.marks import Key
 
+PHONE_COLUMNS = 4  # of a table of numbers, that a phone shows
 ABOUT = "engram:about"  # name of the line in which a page says what it is about
 
 
@@ -133,25 +134,47 @@ class Table:
     note: str = ""
     prose: bool = False  # cells hold sentences
     about: str = ""  # an agent, which a reader can switch off with all that is about it
+    groups: Mapping[int, str] = field(default_factory=dict)  # number of a row → what is said above it and those below
 
     def html(self) -> str:
-        """A table that can be scrolled where it is wider than the page."""
+        """A table that can be scrolled where it is wider than the page; on a phone, a wide one becomes cards."""
         header = "".join(f'<th scope="col">{text_html(name)}</th>' if name else "<td></td>" for name in self.header)
-        rows = []
-        for i, row in enumerate(self.rows):
-            key = f'<span class="key" style="background: {self.colours[i]}"></span>' if self.colours else ""
-            cells = [cell if isinstance(cell, Entry) else Entry(cell) for cell in row]
-            labels = self.header if self.prose else [""] * len(cells)
-            pairs = enumerate(zip(cells, labels, strict=True))
-            html = "".join(cell.html(label, head=place == 0) for place, (cell, label) in pairs)
-            rows.append(f"<tr>{html.replace('>', f'>{key}', 1)}</tr>")
+        bodies, rows = [], list[str]()
+        for i in range(len(self.rows)):
+            if i in self.groups:
+                bodies.append(rows)
+                rows = [self._group(self.groups[i])]
+            rows.append(self._row(i))
+        lines = ("\n".join(each) for each in [*bodies, rows] if each)
+        inside = "\n".join(f"<tbody>\n{each}\n</tbody>" for each in lines)
         marked = any(isinstance(cell, Entry) and cell.mark for row in self.rows for cell in row)
-        kinds = "".join([" prose" if self.prose else "", " marked" if marked else ""])
+        kinds = {"prose": self.prose, "cards": self._cards, "marked": marked}
         caption = f"<caption>{text_html(self.caption)}</caption>" if self.caption else ""
-        body = f"{caption}<thead><tr>{header}</tr></thead>\n<tbody>\n" + "\n".join(rows) + "\n</tbody>"
+        body = f"{caption}<thead><tr>{header}</tr></thead>\n{inside}"
         note = f'<p class="note">{text_html(self.note)}</p>' if self.note else ""
-        table = scrolled(f"<table>{body}</table>", self.caption or "table", kinds)
+        table = scrolled(
+            f"<table>{body}</table>",
+            self.caption or "table",
+            "".join(f" {kind}" for kind, applies in kinds.items() if applies),
+        )
         return f"<div{_about(self.about)}>{table}\n{note}</div>" if self.about else f"{table}\n{note}"
+
+    @property
+    def _cards(self) -> bool:
+        """Whether each row becomes a card on a phone, which shows few columns."""
+        return not self.prose and len(self.header) > PHONE_COLUMNS
+
+    def _group(self, title: str) -> str:
+        head = f'<th scope="rowgroup" colspan="{len(self.header)}"><span>{text_html(title)}</span></th>'
+        return f'<tr class="group">{head}</tr>'
+
+    def _row(self, number: int) -> str:
+        key = f'<span class="key" style="background: {self.colours[number]}"></span>' if self.colours else ""
+        cells = [cell if isinstance(cell, Entry) else Entry(cell) for cell in self.rows[number]]
+        labels = self.header if self.prose or self._cards else [""] * len(cells)
+        pairs = enumerate(zip(cells, labels, strict=True))
+        html = "".join(cell.html(label, head=place == 0) for place, (cell, label) in pairs)
+        return f"<tr>{html.replace('>', f'>{key}', 1)}</tr>"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from engram.lab.labels import strategy_label
 from engram.lab.pages import page
 from engram.lab.pages.block import Block
 from engram.lab.pages.claims_table import claims_blocks
-from engram.lab.pages.figures import Figures
+from engram.lab.pages.figures import Figures, featured
 from engram.lab.pages.finding import Finding, find
 from engram.lab.pages.held import held_blocks
 from engram.lab.pages.provenance import how_it_was_made
@@ -27,7 +27,15 @@ from engram.lab.pages.scores_csv import scores_csv
 from engram.lab.pages.style import Look, baseline_looks, looks
 from engram.lab.pages.training_table import training_table
 from engram.lab.pages.variants import Variant, find_variants, variants_in_words, variants_table
-from engram.lab.pages.wording import counted, evaluations_in_words, listed, score_in_words, seeds_in_words, sentence
+from engram.lab.pages.wording import (
+    counted,
+    evaluations_in_words,
+    listed,
+    number_in_words,
+    score_in_words,
+    seeds_in_words,
+    sentence,
+)
 from engram.lab.results import Results
 from engram.lab.verdicts import ClaimList, place_label
 
@@ -297,7 +305,9 @@ class StudyReport:
     def tables(self) -> list[page.Block]:
         """Scores beside the published ones, intervals, and comparisons of strategies."""
         blocks = {agent: [block for block in self.every_block if block.agent == agent] for agent in self.agents}
-        tables = [replace(score_table(mine, label_of(agent)), about=label_of(agent)) for agent, mine in blocks.items()]
+        tables: list[page.Block] = [
+            table for agent, mine in blocks.items() for table in _few_and_all(mine, label_of(agent))
+        ]
         tables += [
             self._baseline(agent) for agent in dict.fromkeys(a for e in self.envs for a in self.evidence.baselines(e))
         ]
@@ -331,6 +341,21 @@ class StudyReport:
         ]
         text = "What an agent reaches while it explores, which is what the published figures of others often show."
         return [page.Folded("Returns of training episodes", [page.Text(text), *tables])] if tables else []
+
+
+def _few_and_all(blocks: Sequence[Block], agent: str) -> list[page.Block]:
+    """The scores with the strategies of most interest and, where those are more, with all of them, folded."""
+    every = list(dict.fromkeys(name for block in blocks for name in block.strategies))
+    few = featured(every)
+    if few == every:
+        return [replace(score_table(blocks, agent), about=agent)]
+    all_of_them = f"{agent}: all {number_in_words(len(every))} strategies"
+    shown = score_table(blocks, agent, few)
+    note = f"Bold is decided among all {number_in_words(len(every))} strategies, which are below. {shown.note}"
+    return [
+        replace(shown, about=agent, note=note.strip()),
+        page.Folded(all_of_them, [replace(score_table(blocks, agent), about=agent)]),
+    ]
 
 
 def _section(title: str, blocks: Sequence[page.Block]) -> list[page.Block]:
