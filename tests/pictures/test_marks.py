@@ -27,7 +27,7 @@ def two_lines() -> Figure:
 
 
 def test_marks_become_attributes_of_the_page_and_leave_no_trace_in_files(tmp_path: Path) -> None:
-    page = ElementTree.fromstring(inlined(svg_of(two_lines()).decode(), "lines"))
+    page = ElementTree.fromstring(inlined(svg_of(two_lines()).decode()))
     marked = [each for each in page.iter() if each.get("data-series")]
     assert [each.get("data-series") for each in marked] == ['LRU "old" & <new>', 'LRU "old" & <new>', "DkM"]
     lines = {each.get("data-readings"): each for each in marked if each.get("data-readings")}
@@ -52,7 +52,7 @@ def test_readings_that_differ_in_numbers_only_are_told_once() -> None:
         figure = Figure()
         (line,) = figure.subplots().plot(range(len(readings)))
         mark(line, "kM", readings)
-        found = re.search(r'<g data-series="kM"([^>]*)>', inlined(svg_of(figure).decode(), ""))
+        found = re.search(r'<g data-series="kM"([^>]*)>', inlined(svg_of(figure).decode()))
         assert found is not None
         return dict(re.findall(r'([a-z-]+)="([^"]*)"', found[1]))
 
@@ -78,7 +78,7 @@ def test_lines_are_drawn_in_short_steps_that_end_where_they_should() -> None:
     figure.subplots().plot(rng.normal(size=100).cumsum(), color="#123456")
     svg = svg_of(figure).decode()
     path = r'<path d="([^"]*)"[^>]*stroke: #123456'
-    whole, short = (re.search(path, text) for text in (svg, inlined(svg, "")))
+    whole, short = (re.search(path, text) for text in (svg, inlined(svg)))
     assert whole is not None
     assert short is not None
     assert len(short[1]) < 0.45 * len(whole[1])
@@ -103,7 +103,7 @@ def test_a_legend_is_taken_from_the_figure_as_it_was_drawn() -> None:
 def test_a_page_has_the_legend_as_text_and_the_files_have_it_in_the_figure(tmp_path: Path) -> None:
     drawing = write_figure(two_lines(), tmp_path, "lines", "Two lines", "DkM rises faster")
     assert [key.name for key in drawing.legend] == ["LRU", "DkM"]
-    assert ">DkM<" not in re.sub(r"<title>.*?</title>", "", drawing.svg)
+    assert ">DkM<" not in re.sub(r"<title>.*?</title>", "", "".join(drawing.svgs))
     assert ">DkM<" in (tmp_path / "figures" / "lines.svg").read_text()
     html = drawing.html()
     assert '<li data-key="DkM">' in html

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from engram.lab.pages.columns import columns_of
 from engram.lab.pages.landing_page import FilmFile
 from engram.lab.pages.page import Drawing, Page, Section, Table
 from engram.lab.pages.study_page import StudyReport
@@ -26,7 +27,8 @@ answer({
   scroll: document.documentElement.scrollWidth,
   beyond: beyond.map(each => each.outerHTML.slice(0, 80)),
   cut: cut.map(each => each.textContent),
-  drawings: [...document.querySelectorAll(".wide > svg")].map(each => each.getBoundingClientRect().width),
+  drawings: [...document.querySelectorAll(".columns > svg")].map(each => each.getBoundingClientRect().width),
+  figures: document.querySelectorAll(".columns").length,
   loaded: performance.getEntriesByType("resource").map(each => each.name),
 });
 """
@@ -67,8 +69,8 @@ def test_only_what_is_meant_to_be_scrolled_is_wider_than_the_screen(report: Path
     assert found["beyond"] == []
     assert found["cut"] == []
     assert found["loaded"] == []
-    assert len(found["drawings"]) == len(FIGURES)
-    assert min(found["drawings"]) > 340  # none is shrunk until it cannot be read; the smallest fits a phone
+    assert found["figures"] == len(FIGURES)
+    assert min(found["drawings"]) > 150  # none is shrunk until it cannot be read; two of the smallest fit a phone
     assert max(found["drawings"]) <= 900
 
 
@@ -89,7 +91,7 @@ def interactive() -> str:
     figure.legend(axes.get_lines(), ["LRU", "kM"], loc="outside upper center")
     legend = take_legend(figure)
     rows = [["a", "3 ± 1", "−5"], ["b", "20 ± 1", "1,000"], ["c", "–", "7"]]
-    drawing = Drawing(svg_of(figure).decode(), "A figure", legend=legend)
+    drawing = Drawing([svg_of(figure).decode()], "A figure", legend=legend)
     return Page("Page", [Section("Figure", [drawing]), Table(["cell", "LRU", "kM"], rows)]).html()
 
 
@@ -128,6 +130,28 @@ answer([area.tabIndex, read]);
 """
     told = ["LRULRU at 1", "LRULRU at 2", "LRULRU at 2", "", "LRULRU at 3", ""]
     assert ask(interactive(), script, tmp_path, width=1280) == [0, told]
+
+
+def test_columns_of_a_figure_stand_below_one_another_on_a_phone(tmp_path: Path) -> None:
+    figure = Figure(figsize=(9, 3), layout="constrained")
+    for number, axes in enumerate(figure.subplots(1, 2)):
+        (line,) = axes.plot([1, 2, 3], color="#0077bb")
+        mark(line, "kM", [f"{number}: {x}" for x in (1, 2, 3)])
+    html = Page("Page", [Drawing(columns_of(figure, 1), "A figure")]).html()
+    script = """
+const boxes = [...document.querySelectorAll(".columns svg")].map(each => each.getBoundingClientRect());
+const area = document.querySelector("figure .wide"), tip = document.querySelector(".tip"), read = [];
+for (const path of area.querySelectorAll("[data-series] > path")) {
+  const place = path.getPointAtLength(0).matrixTransform(path.getScreenCTM());
+  area.dispatchEvent(new PointerEvent("pointermove", { clientX: place.x + 2, clientY: place.y + 2 }));
+  read.push(tip.textContent);
+}
+answer([boxes[0].right <= boxes[1].left, boxes[0].bottom <= boxes[1].top, boxes.every(each => each.right <= innerWidth),
+  read]);
+"""
+    read = ["kM0: 1", "kM1: 1"]
+    assert ask(html, script, tmp_path, width=1280) == [True, False, True, read]
+    assert ask(html, script, tmp_path, width=390) == [False, True, True, read]
 
 
 def test_tables_are_sorted_by_a_column_and_back(tmp_path: Path) -> None:

@@ -77,7 +77,6 @@ def _limits(panels: Sequence[Panel]) -> tuple[float, float]:
 
 
 def _draw(left: Axes, right: Axes, panel: Panel, looks: Mapping[str, Look]) -> None:
-    first = panel.rows[0].label
     for place, row in enumerate(panel.rows):
         colour = looks[row.label].colour
         _dot(left, row.score, place, colour, row)
@@ -89,7 +88,7 @@ def _draw(left: Axes, right: Axes, panel: Panel, looks: Mapping[str, Look]) -> N
         right.text(1.06, place, count, va="center", fontsize=8, transform=right.get_yaxis_transform())
     left.set_yticks(range(len(panel.rows)), [row.label for row in panel.rows])
     left.set_title(panel.title, fontsize=9.5, fontweight="bold", loc="left", pad=17)
-    right.set_title(f"{first} above it", fontsize=9, loc="left", pad=4)
+    right.set_title("highest above it", fontsize=9, loc="left", pad=4)
     right.set_yticks([])
     right.spines["left"].set_visible(False)
     right.plot([0.5, 0.5], [0.5, len(panel.rows) - 0.4], color=SOFT, linewidth=1, linestyle=(0, (3, 2)), zorder=0)
@@ -98,7 +97,7 @@ def _draw(left: Axes, right: Axes, panel: Panel, looks: Mapping[str, Look]) -> N
     for axes in (left, right):
         axes.set_ylim(len(panel.rows) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
-    left.xaxis.set_major_locator(mpl.ticker.MaxNLocator(5))
+    left.xaxis.set_major_locator(mpl.ticker.MaxNLocator(3))  # "−400" is as wide as a tick may be
 
 
 def _dot(axes: Axes, interval: Interval, place: int, colour: str, row: Row) -> None:

@@ -97,10 +97,9 @@
   }
 
   function startReadings(area) {
-    const svg = area.querySelector("svg");
-    const groups = all("[data-readings]", svg);
+    const groups = all("[data-readings]", area);
     if (!groups.length) return;
-    all("title", svg).forEach((each) => each.remove()); // which browsers would show as well
+    all("title", area).forEach((each) => each.remove()); // which browsers would show as well
     area.setAttribute("aria-label", "figure; the arrow keys read its values");
     const dot = document.createElementNS("http://www.w3.org/2000/svg", "circle");
     dot.setAttribute("r", "4");
@@ -108,7 +107,8 @@
     let series, reached;
 
     const shown = () => (series ??= groups.map(pointsOf)).filter((each) => each.length && !each[0].group.closest(".off"));
-    const onScreen = ({ place }) => new DOMPoint(...place).matrixTransform(svg.getScreenCTM());
+    const matrixOf = (point) => point.group.ownerSVGElement.getScreenCTM();
+    const onScreen = (point) => new DOMPoint(...point.place).matrixTransform(matrixOf(point));
 
     function read(point) {
       reached = point;
@@ -127,12 +127,14 @@
     }
 
     function nearest(event) {
-      const matrix = svg.getScreenCTM();
-      const here = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
-      let best, least = REACH / matrix.a;
-      for (const point of shown().flat()) {
-        const far = Math.hypot(point.place[0] - here.x, point.place[1] - here.y);
-        if (far < least) [best, least] = [point, far];
+      let best, least = REACH;
+      for (const line of shown()) {
+        const matrix = matrixOf(line[0]);
+        const here = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
+        for (const point of line) {
+          const far = Math.hypot(point.place[0] - here.x, point.place[1] - here.y) * matrix.a;
+          if (far < least) [best, least] = [point, far];
+        }
       }
       read(best);
     }

@@ -77,7 +77,7 @@ class Warnings:
 class Drawing:
     """A figure and its caption."""
 
-    svg: str
+    svgs: Sequence[str]  # one, or its columns, which stand below one another where the screen is narrow
     caption: str
     file: str = ""  # the path of the figure as a file, relative to the page
     alt: str = ""  # what is to be seen in it, for those who do not see it; by default its caption
@@ -90,7 +90,9 @@ class Drawing:
             f'<li data-key="{escape(key.name)}">{_sample(key)}{escape(key.name)}</li>' for key in self.legend
         )
         legend = f'<ul class="legend">{keys}</ul>\n' if keys else ""
-        drawing = scrolled(inlined(self.svg, self.alt or self.caption), "figure")
+        drawn = "".join(map(inlined, self.svgs))
+        told = escape(self.alt or self.caption)
+        drawing = scrolled(f'<div class="columns" role="img" aria-label="{told}">{drawn}</div>', "figure")
         caption = f"<figcaption>{text_html(self.caption)}</figcaption>"
         return f"<figure{_about(self.about)}>\n{legend}{drawing}\n{caption}\n</figure>"
 
