@@ -11,6 +11,9 @@ from PIL import Image
 
 from engram.cli import main
 from engram.lab.grid import Grid, Study
+from engram.lab.pages.links import FilesBeside, HomeNote, linked_home
+from engram.lab.pages.markdown import markdown
+from engram.lab.pages.page import Page
 from engram.lab.pages.results_site import Site
 from engram.lab.pages.site_frame import Frame, Link
 from engram.lab.pages.social_card import social_card
@@ -148,6 +151,30 @@ def test_without_an_address_the_card_is_found_beside_the_page() -> None:
     assert "og:url" not in framed
     assert 'content="&lt;T&gt;"' in framed
     assert '<a href="../index.html">Results</a><a href="../a/index.html" aria-current="page">A &amp; B</a>' in framed
+
+
+def test_a_page_leads_to_its_data_and_to_claims_that_several_studies_decide(site: Path) -> None:
+    found = Elements((site / "cartpole" / "index.html").read_text())
+    links = [each["href"] for each in found.named("a")]
+    assert {"evaluations.parquet", "scores.csv", "study.json"} <= set(links)
+    assert "evaluations.csv" not in links  # which repositories do not keep
+    assert links.count("../index.html#the-paper-s-claims") == 1
+    assert 'id="the-paper-s-claims"' in (site / "index.html").read_text()
+    assert not any("data-home" in attributes for _, attributes in found.found)
+
+
+def test_by_itself_a_page_has_no_link_to_a_site(tmp_path: Path) -> None:
+    (tmp_path / "scores.csv").write_text("")
+    note = HomeNote("Claims 1 and 2 are decided elsewhere: see", "all claims", "claims")
+    files = FilesBeside.there(tmp_path, {"scores.csv": "with a row for every cell", "other.csv": ""}, "and figures")
+    assert "href" not in note.html()
+    assert '<a href="../index.html#claims">all claims</a>' in linked_home(note.html(), "../index.html")
+    assert files.html() == (
+        '<p class="note">Beside this page: <a href="scores.csv">scores.csv</a> with a row for every cell, and figures.</p>'
+    )
+    told = markdown(Page("", [note, files]))
+    assert "see all claims." in told
+    assert "[scores.csv](scores.csv) with a row for every cell, and figures." in told
 
 
 def test_a_site_is_replaced_as_a_whole_and_other_files_are_not_lost(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from engram.lab.pages.links import FilesBeside, HomeNote
 from engram.lab.pages.page import (
     Block,
     Commands,
@@ -32,8 +33,10 @@ def _blocks(blocks: Sequence[Block]) -> list[str]:
     return [text for block in blocks for text in _block(block)]
 
 
-def _block(block: Block) -> list[str]:  # noqa: PLR0911 (one for each kind)
+def _block(block: Block) -> list[str]:  # noqa: PLR0911, PLR0912 (one for each kind)
     match block:
+        case FilesBeside() | HomeNote():
+            return [block.markdown()]
         case Text(text=text):
             return [_escape(text)]
         case Finding(text=text):

@@ -20,6 +20,7 @@ from engram.lab.pages.claims_table import claims_blocks
 from engram.lab.pages.figures import Figures, featured
 from engram.lab.pages.finding import Finding, find
 from engram.lab.pages.held import held_blocks
+from engram.lab.pages.links import FilesBeside, HomeNote
 from engram.lab.pages.provenance import how_it_was_made
 from engram.lab.pages.report_folder import write_page
 from engram.lab.pages.score_tables import Row, entry, improvement_table, interval_table, legend, score_table, titled
@@ -42,10 +43,12 @@ from engram.lab.verdicts import ClaimList, place_label
 FEW_DETAILS = 4  # sentences, up to which they are not folded away
 FEW = 10  # missing runs, up to which they are named without being folded away
 MOST_NAMED = 6  # of a kind of thing; more are counted
-DATA = (
-    "Beside this page: evaluations.parquet and evaluations.csv with a row for every evaluation, scores.csv with a row "
-    "for every cell, study.json with every run, and the figures as SVG and PNG."
-)
+DATA = {  # files beside the page; evaluations.csv holds what evaluations.parquet does, and is not kept in repositories
+    "evaluations.parquet": "with a row for every evaluation",
+    "scores.csv": "with a row for every cell",
+    "study.json": "with every run",
+    "calls.jsonl": "with the commands, machine and versions",
+}
 
 
 @dataclass(frozen=True)
@@ -162,7 +165,7 @@ class StudyReport:
             *(page.Text(text) for text in self.summary()),
             *self.sections(),
             how_it_was_made(self.results, self.evaluation),
-            page.Text(DATA, note=True),
+            FilesBeside.there(self.out, DATA, "and the figures as SVG and PNG in the folder figures"),
         ]
 
     def first_figure(self) -> list[page.Block]:
@@ -283,8 +286,10 @@ class StudyReport:
             studies = dict.fromkeys(name for claim in wider for name in claim.studies)
             numbers, folders = listed([str(claim.number) for claim in wider]), " ".join(f"runs/{n}" for n in studies)
             which = f"Claim {numbers} is" if len(wider) == 1 else f"Claims {numbers} are"
-            text = f"{which} about several studies, and decided from all of them together: engram claims {folders}"
-            blocks.append(page.Text(text, note=True))
+            text = (
+                f"{which} about several studies, and decided from all of them together, by engram claims {folders}: see"
+            )
+            blocks.append(HomeNote(text, "all claims and their verdicts", page.anchor(every.title)))
         if not blocks:
             return []
         return [page.Section(every.title, [*blocks, *self._shorter_training()])]
