@@ -6,8 +6,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from engram.lab.pages.curves import add_legend
 from engram.lab.pages.inline_svg import inlined
 from engram.lab.pages.report_folder import write_figure
+from engram.lab.pages.style import Look
 from engram.pictures.canvas import Figure, save, svg_of
 from engram.pictures.legend_keys import take_legend
 from engram.pictures.marks import Key, Mark, mark, read_mark
@@ -98,6 +100,15 @@ def test_a_legend_is_taken_from_the_figure_as_it_was_drawn() -> None:
     assert re.fullmatch(r"[\d.]+,[\d.]+", keys[1].dashes)
     assert figure.legends == []
     assert take_legend(figure) == []
+
+
+def test_a_legend_of_dots_has_their_shapes() -> None:
+    figure, looks = Figure(), {"a": Look("#0072B2", marker="s"), "b": Look("#666666", marker="D", hollow=True)}
+    add_legend(figure, ["a", "b"], looks)
+    assert take_legend(figure) == [
+        Key("a", "#0072b2", kind="dots", marker="s"),
+        Key("b", "#666666", kind="dots", marker="D", hollow=True),
+    ]
 
 
 def test_a_page_has_the_legend_as_text_and_the_files_have_it_in_the_figure(tmp_path: Path) -> None:

@@ -69,6 +69,20 @@ def test_rows_and_columns_have_heads_and_empty_heads_are_none() -> None:
     assert (area["tabindex"], area["role"], area["aria-label"]) == ("0", "group", "Scores")
 
 
+def test_columns_in_which_nothing_stands_are_left_out() -> None:
+    table = page.Table(["", "a", "b", "c"], [["–", "–", "1", "–"], ["–", page.Entry("–", ["below"]), "–", "2"]])
+    shown = table.without("–")
+    assert shown.header == ["", "b", "c"]
+    assert shown.rows == [["–", "1", "–"], ["–", "–", "2"]]
+
+
+def test_legends_show_the_shape_and_whether_it_is_hollow() -> None:
+    keys = [Key("a", "#0072b2", kind="dots"), Key("b", "#d55e00", kind="dots", marker="s", hollow=True)]
+    html = page.Drawing([a_figure()], "A figure", legend=keys).html()
+    assert '<circle cx="13" cy="4" r="3" fill="#0072b2"/></svg>a</li>' in html
+    assert re.search(r'<rect [^>]*fill="none" stroke="#d55e00"[^>]*/></svg>b</li>', html)
+
+
 def test_rows_of_a_group_stand_below_its_head() -> None:
     table = page.Table(["size", "LRU"], [["50", "1"], ["100", "2"], ["50", "3"]], groups={0: "Cart, n = 5", 2: "Room"})
     html = table.html()

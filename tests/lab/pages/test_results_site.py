@@ -99,7 +99,10 @@ def test_all_links_lead_somewhere(site: Path) -> None:
                 if address.startswith("#"):
                     assert address[1:] in names, (name, address)
                 elif not address.startswith(("data:", "https://")):
-                    assert (site / name).parent.joinpath(address).is_file(), (name, address)
+                    path, _, place = address.partition("#")
+                    there = (site / name).parent.joinpath(path)
+                    assert there.is_file(), (name, address)
+                    assert not place or f'id="{place}"' in there.read_text(), (name, address)
                     checked += 1
     assert checked > 15
 
@@ -169,9 +172,8 @@ def test_by_itself_a_page_has_no_link_to_a_site(tmp_path: Path) -> None:
     files = FilesBeside.there(tmp_path, {"scores.csv": "with a row for every cell", "other.csv": ""}, "and figures")
     assert "href" not in note.html()
     assert '<a href="../index.html#claims">all claims</a>' in linked_home(note.html(), "../index.html")
-    assert files.html() == (
-        '<p class="note">Beside this page: <a href="scores.csv">scores.csv</a> with a row for every cell, and figures.</p>'
-    )
+    link = '<a href="scores.csv">scores.csv</a>'
+    assert files.html() == f'<p class="note">Beside this page: {link} with a row for every cell, and figures.</p>'
     told = markdown(Page("", [note, files]))
     assert "see all claims." in told
     assert "[scores.csv](scores.csv) with a row for every cell, and figures." in told

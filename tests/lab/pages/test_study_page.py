@@ -164,7 +164,9 @@ class Reader(HTMLParser):
 def test_the_page_needs_nothing_else(written: Written) -> None:
     reader = Reader(written.html)
     assert not {"iframe", "object", "embed", "audio", "video"} & reader.tags
-    assert all(link.startswith(("#", "data:")) for link in reader.links)
+    beside = {"evaluations.parquet", "scores.csv", "study.json", "calls.jsonl"}  # to which it leads
+    assert all(link.startswith(("#", "data:")) or link in beside for link in reader.links)
+    assert beside <= {link for link in reader.links if (written.out / link).is_file()}
     assert "@import" not in written.html
     assert all(target.startswith(("#", "data:")) for target in re.findall(r"url\(['\"]?([^)'\"]*)", written.html))
     addresses = set(re.findall(r"https?://[^\"'<> ]+", written.html))

@@ -141,11 +141,17 @@ def add_legend(figure: Figure, names: Collection[str], looks: Mapping[str, Look]
     shown = {name: look for name, look in looks.items() if name in names}
     if not shown:
         return
-    lines = [
-        mpl.lines.Line2D([], [], color=look.colour, linestyle=look.linestyle, linewidth=2) for look in shown.values()
-    ]
+    lines = [_sample(look) for look in shown.values()]
     columns = ceil(len(shown) / ceil(len(shown) / LEGEND_COLUMNS))
     figure.legend(lines, list(shown), loc="outside upper center", ncols=columns, frameon=False, handlelength=2.6)
+
+
+def _sample(look: Look) -> mpl.lines.Line2D:
+    """What a legend shows of a series: a marker, or else a line."""
+    if look.marker:
+        face = "none" if look.hollow else look.colour
+        return mpl.lines.Line2D([], [], color=look.colour, linestyle="", marker=look.marker, markerfacecolor=face)
+    return mpl.lines.Line2D([], [], color=look.colour, linestyle=look.linestyle, linewidth=2)
 
 
 def _draw(axes: Axes, curves: Sequence[Curve], looks: Mapping[str, Look], *, width: float = 1.8) -> None:

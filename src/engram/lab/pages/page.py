@@ -2,16 +2,21 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from html import escape
 from importlib.resources import files
 from pathlib import PurePath
-from typing import Protocol
+from typing import Protocol, Self
 
 from engram.lab.pages.inline_svg import inlined
 from engram.pictures.marks import Key
 
+SHAPES = {  # of dots in legends, by their name in matplotlib
+    "o": '<circle cx="13" cy="4" r="3" {}/>',
+    "s": '<rect x="10.2" y="1.2" width="5.6" height="5.6" {}/>',
+    "D": '<path d="M13 .4 16.6 4 13 7.6 9.4 4z" {}/>',
+}
 PHONE_COLUMNS = 4  # of a table of numbers, that a phone shows
 ABOUT = "engram:about"  # name of the line in which a page says what it is about
 
@@ -160,6 +165,13 @@ class Table:
             "".join(f" {kind}" for kind, applies in kinds.items() if applies),
         )
         return f"<div{_about(self.about)}>{table}\n{note}</div>" if self.about else f"{table}\n{note}"
+
+    def without(self, blank: str) -> Self:
+        """The table without the columns in which every cell says no more than `blank`."""
+        texts = [[cell.text if isinstance(cell, Entry) else cell for cell in row] for row in self.rows]
+        kept = [i for i in range(len(self.header)) if i == 0 or any(row[i] != blank for row in texts)]
+        rows = [[row[i] for i in kept] for row in self.rows]
+        return replace(self, header=[self.header[i] for i in kept], rows=rows)
 
     @property
     def _cards(self) -> bool:
@@ -318,7 +330,8 @@ def _about(name: str) -> str:
 def _sample(key: Key) -> str:
     """A short piece of the series as the figure draws it: a line, dots or an area."""
     if key.kind == "dots":
-        drawn = "".join(f'<circle cx="{x}" cy="4" r="2" fill="{key.colour}"/>' for x in (5, 13, 21))
+        look = f'fill="none" stroke="{key.colour}" stroke-width="1.3"' if key.hollow else f'fill="{key.colour}"'
+        drawn = SHAPES[key.marker].format(look)
     elif key.kind == "area":
         drawn = f'<rect width="26" height="8" fill="{key.colour}" opacity="{key.opacity:g}"/>'
     else:
