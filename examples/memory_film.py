@@ -7,7 +7,9 @@ Trains MFEC in OpenRoom with each of four strategies, or takes the finished runs
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import tyro
 from rich.console import Console
 
@@ -15,8 +17,9 @@ from engram.agents.mfec import MFEC, MFECConfig
 from engram.errors import RunFolderError
 from engram.lab.labels import strategy_label
 from engram.lab.pages.style import COLOURS
+from engram.lab.pages.wording import listed
 from engram.pictures.canvas import STYLE, Figure, mpl, png_of
-from engram.pictures.colours import INK, SOFT, VALUES
+from engram.pictures.colours import INK, VALUES
 from engram.pictures.entry_map import Scales, scales_of
 from engram.pictures.memory_film import as_pixels
 from engram.pictures.plane import Plane, choose_plane
@@ -33,9 +36,11 @@ from engram.typing import Array
 ENV = "engram/OpenRoom-v0"
 STRATEGIES = ("lru", "rew", "kmeans", "dkm")
 RULES = ("forgets what is unused", "forgets what paid least", "merges states", "merges, and lets go")
-WIDTH, HEIGHT = 8.0, 6.6  # inches
+ROOM, GAP, HEAD, BELOW = 2.45, 0.1, 0.55, 1.65  # inches: a room, beside it, above it, and the strip below all
+WIDTH, HEIGHT = 2 * ROOM + 3 * GAP, 2 * (ROOM + HEAD) + BELOW  # as narrow as a phone can show
 DPI = 100
-FPS = 8
+EVERY, FPS = 2, 5  # snapshots to a frame, frames to a second
+FOUND = 0.5  # share of goals from which on an agent finds the way
 
 
 @dataclass(frozen=True)
@@ -85,65 +90,90 @@ def main() -> None:
         filmed.append(Filmed(strategy, rule, traced, evaluations))
     scene = scene_of(agent)
     plane = choose_plane(agent, scene, filmed[-1].traced.last)
-    count = write_video(options.out, frames(filmed, scene, plane), fps=FPS)
+    told = caption(filmed, plane)
+    count = write_video(options.out, frames(filmed, scene, plane), fps=FPS, caption=told)
     console.print(f"{options.out}: {count} pictures, {options.out.stat().st_size / 1e6:.1f} MB")
+    console.print(told)
 
 
 def frames(filmed: list[Filmed], scene: Scene, plane: Plane) -> Iterator[Array]:
-    """A frame for each snapshot; the last one stays for two seconds."""
+    """A frame for every second snapshot; the last one stays for three seconds."""
     scales = scales_of([snapshot for each in filmed for snapshot in each.traced.snapshots], plane)
-    count = len(filmed[0].traced.snapshots)
-    for number in range(count):
+    last = len(filmed[0].traced.snapshots) - 1
+    for number in range(last % EVERY, last + 1, EVERY):
         pixels = as_pixels(png_of(frame(filmed, number, scene, plane, scales), dpi=DPI))
-        for _ in range(1 if number < count - 1 else 2 * FPS):
+        for _ in range(1 if number < last else 3 * FPS):
             yield pixels
 
 
 def frame(filmed: list[Filmed], number: int, scene: Scene, plane: Plane, scales: Scales) -> Figure:
-    """Two rows of two rooms, and on the right what is to be seen."""
+    """Two rows of two rooms, and below them how far training is, the scores, and what is to be seen."""
     step, plan = filmed[0].traced.snapshots[number].step or 0, scene.plan or ()
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, HEIGHT))
         for place, each in enumerate(filmed):
-            left, bottom = 0.015 + 0.375 * (place % 2), 0.505 - 0.49 * (place // 2)
-            axes = figure.add_axes((left, bottom, 0.36, 0.36 * WIDTH / HEIGHT))
-            draw_arrows(axes, plan, each.traced.snapshots[number], plane, scales, size=28)
-            colour, top = COLOURS[each.strategy], bottom + 0.36 * WIDTH / HEIGHT + 0.014
-            figure.text(left + 0.01, top, strategy_label(each.strategy), weight="bold", fontsize=11, color=colour)
-            figure.text(left + 0.07, top, each.rule, fontsize=8, color=INK)
-            score = f"score {each.score(step):.1f}"
-            figure.text(left + 0.35, top, score, fontsize=10, weight="bold", ha="right", color=colour)
+            left, top = GAP + (ROOM + GAP) * (place % 2), HEIGHT - (HEAD + ROOM) * (place // 2)
+            room = figure.add_axes(_inches(left, top - HEAD - ROOM, ROOM, ROOM))
+            draw_arrows(room, plan, each.traced.snapshots[number], plane, scales, size=19)
+            strong = {"color": COLOURS[each.strategy], "weight": "bold"}
+            _say(figure, left, top - 0.27, strategy_label(each.strategy), fontsize=13, **strong)
+            _say(figure, left + ROOM, top - 0.27, f"score {each.score(step):.1f}", fontsize=11, ha="right", **strong)
+            _say(figure, left, top - 0.47, each.rule, fontsize=10)
         _explain(figure, filmed, step, scales)
     return figure
 
 
 def _explain(figure: Figure, filmed: list[Filmed], step: int, scales: Scales) -> None:
-    """The column on the right: step, scores over time, and what colours mean."""
-    last, left = filmed[0].traced.last, 0.775
-    figure.text(left, 0.935, f"step {step:,}", fontsize=15, weight="bold", color=INK)
-    curve = figure.add_axes((left + 0.025, 0.53, 0.165, 0.22))
+    """The strip below: the step and what colours mean on the left, scores over time on the right."""
+    last, right = filmed[0].traced.last, 2 * GAP + ROOM + 0.32
+    _say(figure, GAP, 1.32, f"step {step:,}", fontsize=15, weight="bold")
+    _say(figure, GAP, 1.06, "an arrow: a state and an action", fontsize=9.5)
+    bar = figure.add_axes(_inches(GAP + 0.12, 0.42, ROOM - 0.3, 0.13))
+    mapped = mpl.cm.ScalarMappable(mpl.colors.Normalize(*scales.values), VALUES)
+    figure.colorbar(mapped, cax=bar, orientation="horizontal", ticks=mpl.ticker.MaxNLocator(2))
+    bar.tick_params(labelsize=9.5, length=2)
+    _say(figure, GAP, 0.66, "its remembered return", fontsize=9.5)
+    curve = figure.add_axes(_inches(right, 0.42, ROOM - 0.55, 0.78))
     for each in filmed:
         past = [at for at, _ in each.evaluations if at <= step]
-        curve.plot(past, [each.score(at) for at in past], color=COLOURS[each.strategy], linewidth=1.6, clip_on=False)
+        curve.plot(past, [each.score(at) for at in past], color=COLOURS[each.strategy], linewidth=1.8, clip_on=False)
     curve.set_xlim(0, last.step)
     curve.set_ylim(0, 1)
-    curve.set_yticks([0, 0.5, 1])
+    curve.set_yticks([0, 1])
     curve.set_xticks([0, last.step or 1], ["0", f"{last.step:,}"])
-    curve.set_xlabel("training steps", fontsize=8, labelpad=-6)
-    curve.tick_params(labelsize=8, length=2)
-    bar = figure.add_axes((left + 0.005, 0.2, 0.19, 0.022))
-    mapped = mpl.cm.ScalarMappable(mpl.colors.Normalize(*scales.values), VALUES)
-    figure.colorbar(mapped, cax=bar, orientation="horizontal")
-    bar.tick_params(labelsize=8, length=2)
-    words = {
-        0.895: f"MFEC, {last.capacity} entries per action",
-        0.775: "score: share of goals in\nthe last ten evaluations",
-        0.33: "Each arrow is an entry:\na state, an action and\nthe return that followed.",
-        0.24: "remembered return",
-        0.1: "Faint: not written lately.\nS start   G goal",
-    }
-    for height, text in words.items():
-        figure.text(left, height, text, fontsize=8.5, color=INK if height > 0.2 else SOFT, linespacing=1.35)
+    curve.tick_params(labelsize=9.5, length=2)
+    _say(figure, right, 1.34, "score: goals reached, by step", fontsize=9.5)
+
+
+def caption(filmed: list[Filmed], plane: Plane) -> str:
+    """What was filmed, what each memory holds in the end, and which agents find the goal."""
+    last = filmed[0].traced.last
+    parts = []
+    for each in filmed:
+        places = np.concatenate([plane.place(table) for table in each.traced.last.tables])
+        cells = len(set(map(tuple, places.round().astype(int).tolist())))
+        middle = float(np.median(each.traced.last.values))
+        parts.append(f"{strategy_label(each.strategy)} ({each.rule}) in {cells} cells, with {middle:.2f}")
+    there = [strategy_label(each.strategy) for each in filmed if each.score(last.step or 0) >= FOUND]
+    others = [name for each in filmed if (name := strategy_label(each.strategy)) not in there]
+    found = [
+        *([f"{listed(there)} {'finds' if len(there) == 1 else 'find'} the goal"] if there else []),
+        *([f"{listed(others)} {'does' if len(others) == 1 else 'do'} not find it"] if others else []),
+    ]
+    return (
+        f"Four memories of {last.capacity} entries per action while their agents learn to cross a room from S to G. "
+        f"{'; '.join(found)}. After {last.step:,} steps they hold entries, with a median remembered return: "
+        f"{'; '.join(parts)}. An arrow is an entry, faint if not written lately. MFEC in OpenRoom, one run each (n = "
+        "1): an illustration."
+    )
+
+
+def _inches(left: float, bottom: float, width: float, height: float) -> tuple[float, float, float, float]:
+    return left / WIDTH, bottom / HEIGHT, width / WIDTH, height / HEIGHT
+
+
+def _say(figure: Figure, left: float, bottom: float, text: str, **how: Any) -> None:
+    figure.text(left / WIDTH, bottom / HEIGHT, text, **{"color": INK, **how})
 
 
 if __name__ == "__main__":

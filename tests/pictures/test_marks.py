@@ -6,8 +6,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from engram.lab.pages.curves import add_legend
 from engram.lab.pages.inline_svg import inlined
 from engram.lab.pages.report_folder import write_figure
+from engram.lab.pages.style import Look
 from engram.pictures.canvas import Figure, save, svg_of
 from engram.pictures.legend_keys import take_legend
 from engram.pictures.marks import Key, Mark, mark, read_mark
@@ -27,7 +29,7 @@ def two_lines() -> Figure:
 
 
 def test_marks_become_attributes_of_the_page_and_leave_no_trace_in_files(tmp_path: Path) -> None:
-    page = ElementTree.fromstring(inlined(svg_of(two_lines()).decode(), "lines"))
+    page = ElementTree.fromstring(inlined(svg_of(two_lines()).decode()))
     marked = [each for each in page.iter() if each.get("data-series")]
     assert [each.get("data-series") for each in marked] == ['LRU "old" & <new>', 'LRU "old" & <new>', "DkM"]
     lines = {each.get("data-readings"): each for each in marked if each.get("data-readings")}
@@ -52,7 +54,7 @@ def test_readings_that_differ_in_numbers_only_are_told_once() -> None:
         figure = Figure()
         (line,) = figure.subplots().plot(range(len(readings)))
         mark(line, "kM", readings)
-        found = re.search(r'<g data-series="kM"([^>]*)>', inlined(svg_of(figure).decode(), ""))
+        found = re.search(r'<g data-series="kM"([^>]*)>', inlined(svg_of(figure).decode()))
         assert found is not None
         return dict(re.findall(r'([a-z-]+)="([^"]*)"', found[1]))
 
@@ -78,7 +80,7 @@ def test_lines_are_drawn_in_short_steps_that_end_where_they_should() -> None:
     figure.subplots().plot(rng.normal(size=100).cumsum(), color="#123456")
     svg = svg_of(figure).decode()
     path = r'<path d="([^"]*)"[^>]*stroke: #123456'
-    whole, short = (re.search(path, text) for text in (svg, inlined(svg, "")))
+    whole, short = (re.search(path, text) for text in (svg, inlined(svg)))
     assert whole is not None
     assert short is not None
     assert len(short[1]) < 0.45 * len(whole[1])
@@ -100,10 +102,19 @@ def test_a_legend_is_taken_from_the_figure_as_it_was_drawn() -> None:
     assert take_legend(figure) == []
 
 
+def test_a_legend_of_dots_has_their_shapes() -> None:
+    figure, looks = Figure(), {"a": Look("#0072B2", marker="s"), "b": Look("#666666", marker="D", hollow=True)}
+    add_legend(figure, ["a", "b"], looks)
+    assert take_legend(figure) == [
+        Key("a", "#0072b2", kind="dots", marker="s"),
+        Key("b", "#666666", kind="dots", marker="D", hollow=True),
+    ]
+
+
 def test_a_page_has_the_legend_as_text_and_the_files_have_it_in_the_figure(tmp_path: Path) -> None:
     drawing = write_figure(two_lines(), tmp_path, "lines", "Two lines", "DkM rises faster")
     assert [key.name for key in drawing.legend] == ["LRU", "DkM"]
-    assert ">DkM<" not in re.sub(r"<title>.*?</title>", "", drawing.svg)
+    assert ">DkM<" not in re.sub(r"<title>.*?</title>", "", "".join(drawing.svgs))
     assert ">DkM<" in (tmp_path / "figures" / "lines.svg").read_text()
     html = drawing.html()
     assert '<li data-key="DkM">' in html

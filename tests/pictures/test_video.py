@@ -15,7 +15,7 @@ from engram.errors import StorageError
 from engram.pictures.explain import PANEL, STRIP, aligned
 from engram.pictures.neighbours import neighbours
 from engram.pictures.state_map import round_numbers
-from engram.pictures.video import film, write_video
+from engram.pictures.video import caption_of, film, mark_of, write_video
 
 
 @pytest.fixture(scope="module")
@@ -116,3 +116,18 @@ def test_a_film_of_nothing_is_no_film(tmp_path: Path) -> None:
 )
 def test_axes_have_round_numbers(low: float, high: float, expected: list[float]) -> None:
     assert round_numbers(low, high) == expected
+
+
+def test_a_film_carries_its_caption(tmp_path: Path) -> None:
+    pictures, path, told = (
+        [np.full((40, 40, 3), shade, np.uint8) for shade in (0, 99)],
+        tmp_path / "room.gif",
+        "A – B " * 99,
+    )
+    write_video(path, iter(pictures), about="it", caption=told)
+    with Image.open(path) as shown:
+        assert caption_of(shown) == told
+    assert mark_of("it").encode() in path.read_bytes()
+    write_video(path, iter(pictures), about="it")
+    with Image.open(path) as shown:
+        assert caption_of(shown) == ""

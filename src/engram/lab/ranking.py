@@ -109,8 +109,8 @@ def together(count: int) -> float:
 def best_of(scores: Mapping[str, Array]) -> tuple[str, ...]:
     """The strategy with the highest mean, and those that chance between seeds does not tell from it.
 
-    None where that is all of them, as then nobody is better than anybody. Its differences to all others hold together
-    with 95 % confidence.
+    None unless at least half of the others lie below it beyond chance: where hardly any does, nobody has won. Its
+    differences to all others hold together with 95 % confidence.
     """
     if len(scores) < 2:
         return ()
@@ -119,4 +119,5 @@ def best_of(scores: Mapping[str, Array]) -> tuple[str, ...]:
     alike = [
         name for name in scores if name == first or not difference(scores[first], scores[name], level=level).above(0)
     ]
-    return tuple(alike) if len(alike) < len(scores) else ()
+    below = len(scores) - len(alike)
+    return tuple(alike) if 2 * below >= len(scores) - 1 else ()

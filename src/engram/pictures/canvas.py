@@ -18,10 +18,11 @@ try:
     import matplotlib.ticker
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.transforms import Bbox
 except ModuleNotFoundError as error:
     raise MissingExtraError('figures need matplotlib: pip install "engram-rl[report]"') from error
 
-__all__ = ["PAGE_WIDTH", "STYLE", "Axes", "Figure", "Saved", "mpl", "png_of", "save", "svg_of"]
+__all__ = ["PAGE_WIDTH", "STYLE", "Axes", "Bbox", "Figure", "Saved", "mpl", "png_of", "save", "svg_of"]
 
 PAGE_WIDTH = 9.0  # inches
 STYLE: dict[Any, Any] = {
@@ -54,11 +55,11 @@ def save(figure: Figure, stem: Path) -> Saved:
     return saved
 
 
-def svg_of(figure: Figure) -> bytes:
-    """The figure as SVG, transparent, with the marks of its parts."""
+def svg_of(figure: Figure, within: Bbox | None = None) -> bytes:
+    """The figure, or a part of it in inches, as SVG, transparent, with the marks of its parts."""
     with mpl.rc_context(STYLE):
         buffer = BytesIO()
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None}, bbox_inches=within)
         return buffer.getvalue()
 
 

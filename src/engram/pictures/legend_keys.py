@@ -7,6 +7,7 @@ from engram.pictures.canvas import Figure, mpl, svg_of
 from engram.pictures.marks import Key
 
 NAME = "legend-key-"
+SHAPES = ("o", "s", "D")  # that a page can draw
 
 
 def take_legend(figure: Figure) -> list[Key]:
@@ -28,7 +29,12 @@ def take_legend(figure: Figure) -> list[Key]:
 def _key(name: str, handle: Any, svg: str, number: int) -> Key:
     """A key as the figure draws it: dots, an area, or a line with the colour and the dashes that the SVG gives it."""
     if isinstance(handle, mpl.lines.Line2D) and handle.get_linestyle() == "None":
-        return Key(name, mpl.colors.to_hex(handle.get_markerfacecolor()), kind="dots")
+        marker: Any = handle.get_marker()
+        hollow = handle.get_markerfacecolor() == "none"
+        part = handle.get_markeredgecolor() if hollow else handle.get_markerfacecolor()
+        return Key(
+            name, mpl.colors.to_hex(part), kind="dots", marker=marker if marker in SHAPES else "o", hollow=hollow
+        )
     if isinstance(handle, mpl.patches.Patch):
         colour = mpl.colors.to_rgba(handle.get_facecolor())
         return Key(name, mpl.colors.to_hex(colour), kind="area", opacity=colour[3])

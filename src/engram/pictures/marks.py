@@ -37,6 +37,8 @@ class Key(NamedTuple):
     dashes: str = ""  # as in SVG; empty for a solid line
     kind: Literal["line", "dots", "area"] = "line"
     opacity: float = 1.0  # of an area
+    marker: Literal["o", "s", "D"] = "o"  # of dots: circles, squares or diamonds
+    hollow: bool = False  # of dots
 
 
 def mark(artist: Markable, series: str, readings: Sequence[str] = (), *, extra: bool = False) -> None:

@@ -25,6 +25,7 @@ except ModuleNotFoundError as error:
 
 HEIGHT, WIDEST = 400, 800  # pixels to which small pictures are enlarged: about so high, and at most so wide
 LONGEST_STEPS = 3_000  # of a film
+CAPTION = "\ncaption: "  # before that of a film, in its comment
 PALETTE_FRAMES = 8  # of which the colours of a .gif are chosen
 
 
@@ -57,12 +58,21 @@ def _pictures(agent: Agent, env: Env, seed: int, explain: bool, max_steps: int |
             break
 
 
-def write_video(path: Path, pictures: Iterator[Array], *, fps: int = 30, about: str = "") -> int:
-    """Write pictures as a .gif or .mp4; return their number. By what the film is `about` it is known again."""
+def write_video(path: Path, pictures: Iterator[Array], *, fps: int = 30, about: str = "", caption: str = "") -> int:
+    """Write pictures as a .gif or .mp4; return their number. By what the film is `about` it is known again.
+
+    The film carries its caption, which `caption_of` reads from a .gif.
+    """
     check_name(path)
     write = _write_gif if path.suffix == ".gif" else _write_mp4
     with replacing(path) as beside:
-        return write(beside, pictures, fps, mark_of(about))
+        return write(beside, pictures, fps, f"{mark_of(about)}{CAPTION}{caption}" if caption else mark_of(about))
+
+
+def caption_of(film: Image.Image) -> str:
+    """The caption that a .gif carries; empty for one without."""
+    comment = film.info.get("comment", b"")
+    return comment.decode("utf-8", "replace").partition(CAPTION)[2] if isinstance(comment, bytes) else ""
 
 
 def check_film(path: Path, about: str) -> None:

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from engram.lab.pages.columns import columns_of
+from engram.lab.pages.landing_page import FilmFile
 from engram.lab.pages.page import Drawing, Page, Section, Table
 from engram.lab.pages.study_page import StudyReport
 from engram.paper.registry import STUDIES
@@ -25,7 +27,8 @@ answer({
   scroll: document.documentElement.scrollWidth,
   beyond: beyond.map(each => each.outerHTML.slice(0, 80)),
   cut: cut.map(each => each.textContent),
-  drawings: [...document.querySelectorAll(".wide > svg")].map(each => each.getBoundingClientRect().width),
+  drawings: [...document.querySelectorAll(".columns > svg")].map(each => each.getBoundingClientRect().width),
+  figures: document.querySelectorAll(".columns").length,
   loaded: performance.getEntriesByType("resource").map(each => each.name),
 });
 """
@@ -66,8 +69,8 @@ def test_only_what_is_meant_to_be_scrolled_is_wider_than_the_screen(report: Path
     assert found["beyond"] == []
     assert found["cut"] == []
     assert found["loaded"] == []
-    assert len(found["drawings"]) == len(FIGURES)
-    assert min(found["drawings"]) > 340  # none is shrunk until it cannot be read; the smallest fits a phone
+    assert found["figures"] == len(FIGURES)
+    assert min(found["drawings"]) > 150  # none is shrunk until it cannot be read; two of the smallest fit a phone
     assert max(found["drawings"]) <= 900
 
 
@@ -88,7 +91,7 @@ def interactive() -> str:
     figure.legend(axes.get_lines(), ["LRU", "kM"], loc="outside upper center")
     legend = take_legend(figure)
     rows = [["a", "3 ± 1", "−5"], ["b", "20 ± 1", "1,000"], ["c", "–", "7"]]
-    drawing = Drawing(svg_of(figure).decode(), "A figure", legend=legend)
+    drawing = Drawing([svg_of(figure).decode()], "A figure", legend=legend)
     return Page("Page", [Section("Figure", [drawing]), Table(["cell", "LRU", "kM"], rows)]).html()
 
 
@@ -129,6 +132,28 @@ answer([area.tabIndex, read]);
     assert ask(interactive(), script, tmp_path, width=1280) == [0, told]
 
 
+def test_columns_of_a_figure_stand_below_one_another_on_a_phone(tmp_path: Path) -> None:
+    figure = Figure(figsize=(9, 3), layout="constrained")
+    for number, axes in enumerate(figure.subplots(1, 2)):
+        (line,) = axes.plot([1, 2, 3], color="#0077bb")
+        mark(line, "kM", [f"{number}: {x}" for x in (1, 2, 3)])
+    html = Page("Page", [Drawing(columns_of(figure, 1), "A figure")]).html()
+    script = """
+const boxes = [...document.querySelectorAll(".columns svg")].map(each => each.getBoundingClientRect());
+const area = document.querySelector("figure .wide"), tip = document.querySelector(".tip"), read = [];
+for (const path of area.querySelectorAll("[data-series] > path")) {
+  const place = path.getPointAtLength(0).matrixTransform(path.getScreenCTM());
+  area.dispatchEvent(new PointerEvent("pointermove", { clientX: place.x + 2, clientY: place.y + 2 }));
+  read.push(tip.textContent);
+}
+answer([boxes[0].right <= boxes[1].left, boxes[0].bottom <= boxes[1].top, boxes.every(each => each.right <= innerWidth),
+  read]);
+"""
+    read = ["kM0: 1", "kM1: 1"]
+    assert ask(html, script, tmp_path, width=1280) == [True, False, True, read]
+    assert ask(html, script, tmp_path, width=390) == [False, True, True, read]
+
+
 def test_tables_are_sorted_by_a_column_and_back(tmp_path: Path) -> None:
     script = """
 const order = () => [...document.querySelectorAll("tbody tr")].map(each => each.cells[0].textContent).join("");
@@ -149,10 +174,54 @@ answer(found);
     ]
 
 
+def test_rows_are_sorted_within_their_groups(tmp_path: Path) -> None:
+    rows = [[name, str(number)] for name, number in zip("abcdef", (1, 3, 2, 7, 9, 8), strict=True)]
+    script = """
+document.querySelectorAll("thead button")[1].click();
+answer([...document.querySelectorAll("tbody tr")].map(each => each.cells[0].textContent).join(" "));
+"""
+    html = Page("Page", [Table(["cell", "LRU"], rows, groups={0: "Cart", 3: "Room"})]).html()
+    assert ask(html, script, tmp_path, width=390) == "Cart b c a Room e f d"
+
+
+def test_wide_tables_of_numbers_become_cards_on_a_phone(tmp_path: Path) -> None:
+    script = """
+const cells = [...document.querySelectorAll("td, tbody th")].filter(each => each.textContent);
+answer([Math.max(...cells.map(each => each.getBoundingClientRect().right)),
+  getComputedStyle(cells.at(-1), "::before").content,
+  document.querySelector("thead").getBoundingClientRect().right > 0]);
+"""
+    names = ["LRU", "kM", "DkM", "DkM, decay 0.03", "Fading"]
+    for columns, wide in ((5, True), (3, False)):
+        rows = [["1,000", *["1,234 ± 567"] * columns]] * 3
+        html = Page("Page", [Table(["entries per action", *names[:columns]], rows, groups={0: "CartPole"})]).html()
+        right, label, head = ask(html, script, tmp_path, width=390)
+        assert (label, head) == (('"Fading"', False) if wide else ("none", True))
+        assert right <= 390
+        assert ask(html, script, tmp_path, width=1280)[1:] == ["none", True]
+
+
 def test_only_areas_that_can_be_scrolled_or_read_are_stops_of_the_tab_key(tmp_path: Path) -> None:
-    wide = Page("Page", [Table(["a", *"bcdefghijklmnopqrstuvw"], [["1234"] * 23] * 3), Table(["a"], [["1"]])]).html()
+    wide = Page("Page", [Table(["a", *"bcd"], [["1,234 ± 567 and more"] * 4] * 3), Table(["a"], [["1"]])]).html()
     script = """
 new Promise(requestAnimationFrame).then(() => new Promise(requestAnimationFrame)).then(() => answer(
   [...document.querySelectorAll(".wide")].map(each => [each.hasAttribute("tabindex"), each.previousSibling.hidden])));
 """
     assert ask(wide, script, tmp_path, width=390) == [[True, False], [False, True]]
+
+
+def test_a_film_plays_when_its_link_is_pressed_and_stops(tmp_path: Path) -> None:
+    film = FilmFile("data:,film", "data:,still", 40, 30, 1_500_000, "A film")
+    script = """
+const link = document.querySelector("a.film"), image = link.querySelector("img");
+const state = () => [image.getAttribute("src"), link.querySelector("span").textContent];
+const states = [state()];
+for (let i = 0; i < 2; i++) { link.click(); states.push(state()); }
+answer(states);
+"""
+    before = ["data:,still", "▶ play the film (1.5 MB)"]
+    assert ask(Page("Page", [film]).html(), script, tmp_path, width=390) == [
+        before,
+        ["data:,film", "■ stop the film"],
+        before,
+    ]

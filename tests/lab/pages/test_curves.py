@@ -90,10 +90,10 @@ def test_pages_show_text_as_it_is() -> None:
     svg = f'<?xml version="1.0"?><!DOCTYPE svg><svg viewBox="0 0 1 1"><path style="fill: {INK.lower()}"/></svg>'
     table = Table(("a & b",), [("<i>",)], "Scores", colours=["#000000"], note="n")
     facts = Facts({"Seeds": ["0"]}, ["run 'it'"])
-    html = Page("A < B", [Text("x > y"), Drawing(svg, 'say "so"'), Section("S", [table]), facts]).html()
+    html = Page("A < B", [Text("x > y"), Drawing([svg], 'say "so"'), Section("S", [table]), facts]).html()
     root = ElementTree.fromstring(html[html.index("<main") : html.index("<script>")])
     assert [root.findtext(tag) for tag in ("h1", "p")] == ["A < B", "x > y"]
-    drawing = root.find("figure//svg")
+    drawing = root.find("figure//*[@role='img']")
     assert drawing is not None
     assert drawing.get("aria-label") == 'say "so"'
     assert "currentColor" in ElementTree.tostring(drawing, "unicode")

@@ -76,7 +76,7 @@ def test_what_cannot_be_seen_is_one_panel_that_says_why(report: StudyReport) -> 
     (block,) = report.every_block
     panels = CurvePanels(block).every()
     assert [panel.title for panel in panels] == [
-        "10 entries",
+        "10 entries, n = 5",
         "50 entries, n = 5",
         "500 entries, n = 5",
         "5,000 entries, n = 5",

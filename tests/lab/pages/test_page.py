@@ -69,24 +69,49 @@ def test_rows_and_columns_have_heads_and_empty_heads_are_none() -> None:
     assert (area["tabindex"], area["role"], area["aria-label"]) == ("0", "group", "Scores")
 
 
+def test_columns_in_which_nothing_stands_are_left_out() -> None:
+    table = page.Table(["", "a", "b", "c"], [["–", "–", "1", "–"], ["–", page.Entry("–", ["below"]), "–", "2"]])
+    shown = table.without("–")
+    assert shown.header == ["", "b", "c"]
+    assert shown.rows == [["–", "1", "–"], ["–", "–", "2"]]
+
+
+def test_legends_show_the_shape_and_whether_it_is_hollow() -> None:
+    keys = [Key("a", "#0072b2", kind="dots"), Key("b", "#d55e00", kind="dots", marker="s", hollow=True)]
+    html = page.Drawing([a_figure()], "A figure", legend=keys).html()
+    assert '<circle cx="13" cy="4" r="3" fill="#0072b2"/></svg>a</li>' in html
+    assert re.search(r'<rect [^>]*fill="none" stroke="#d55e00"[^>]*/></svg>b</li>', html)
+
+
+def test_rows_of_a_group_stand_below_its_head() -> None:
+    table = page.Table(["size", "LRU"], [["50", "1"], ["100", "2"], ["50", "3"]], groups={0: "Cart, n = 5", 2: "Room"})
+    html = table.html()
+    bodies = [re.findall(r"<t[hd] scope=\"row\">(.*?)</th>", body) for body in html.split("<tbody>")[1:]]
+    assert bodies == [["50", "100"], ["50"]]
+    assert '<th scope="rowgroup" colspan="2"><span>Cart, n = 5</span></th>' in html
+    assert "| **Cart, n = 5** |  |\n| 50 | 1 |\n| 100 | 2 |\n| **Room** |  |\n| 50 | 3 |" in markdown(
+        page.Page("", [table])
+    )
+
+
 def test_what_is_seen_in_a_figure_is_told_to_those_who_do_not_see_it() -> None:
-    told = page.Drawing(a_figure(), "Scores by size.", "a.png", alt="kM is above LRU at every size")
+    told = page.Drawing([a_figure()], "Scores by size.", "a.png", alt="kM is above LRU at every size")
     assert 'aria-label="kM is above LRU at every size"' in told.html()
     assert "![kM is above LRU at every size](a.png)" in markdown(page.Page("", [told]))
-    silent = page.Drawing(a_figure(), "Scores by size.", "a.png")
+    silent = page.Drawing([a_figure()], "Scores by size.", "a.png")
     assert 'aria-label="Scores by size."' in silent.html()
     assert "![Scores by size.](a.png)" in markdown(page.Page("", [silent]))
 
 
 def test_figures_have_the_colours_of_the_page_and_no_digits_that_nobody_sees() -> None:
-    html = page.Drawing(a_figure(), "A figure").html()
+    html = page.Drawing([a_figure()], "A figure").html()
     assert text_colours(html) == {"currentColor", "var(--soft)"}
     assert not re.search(r' d="[^"]*\.\d{3}', html)
     assert ' id="line2d_1"' not in html
 
 
 def test_styles_that_a_figure_repeats_are_told_once() -> None:
-    figure = page.Drawing(a_figure(), "A figure").html()
+    figure = page.Drawing([a_figure()], "A figure").html()
     (rule,) = re.findall(r"\.(s[0-9a-f]{8})\{[^}]*text-anchor: middle[^}]*\}", figure)  # of the numbers at an axis
     assert figure.count(f'class="{rule}"') > 2
     assert figure.count("DejaVu Sans") <= 4
@@ -95,7 +120,7 @@ def test_styles_that_a_figure_repeats_are_told_once() -> None:
 def test_without_scripts_everything_is_shown() -> None:
     keys = [Key("LRU", "#0072b2"), Key("DkM", "#d55e00", "4,2")]
     table = page.Table(["size", "LRU"], [["50", "1"]], about="NEC")
-    html = page.Page("", [page.Drawing(a_figure(), "A figure", legend=keys, about="NEC"), table]).html()
+    html = page.Page("", [page.Drawing([a_figure()], "A figure", legend=keys, about="NEC"), table]).html()
     before = html[: html.index("<script>")]
     assert before.count('data-series="NEC"') == 2
     assert 'stroke-dasharray="4,2"/></svg>DkM</li>' in before

@@ -123,9 +123,9 @@ def study(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     drawn: dict[str, Figure] = {}
     captions: dict[str, str] = {}
 
-    def keep(figure: Figure, out: Path, stem: str, caption: str, alt: str = "") -> Drawing:
+    def keep(figure: Figure, out: Path, stem: str, caption: str, alt: str = "", *, across: int = 0) -> Drawing:
         drawn[stem], captions[stem] = figure, caption
-        return Drawing("<svg></svg>", caption, f"{stem}.png", alt)
+        return Drawing(["<svg></svg>"], caption, f"{stem}.png", alt)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(figures, "write_figure", keep)
@@ -293,7 +293,8 @@ def test_the_finding(study: tuple[Computed, Shown]) -> None:
         env, agent, rest = place_of(left.get_title(loc="left"), ours)
         sizes = ours.filled(env, agent)
         of = {name: [ours.scores[env, agent, name, size] for size in sizes] for name in ours.strategies(env, agent)}
-        first = right.get_title(loc="left").removesuffix(" above it")
+        first = left.get_yticklabels()[0].get_text()
+        assert right.get_title(loc="left") == "highest above it"
         means = {name: sum(sum(each) / len(each) for each in values) / len(sizes) for name, values in of.items()}
         assert means[first] == max(means.values())
         counts = {len(each) for values in of.values() for each in values}

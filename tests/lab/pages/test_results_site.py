@@ -11,16 +11,22 @@ from PIL import Image
 
 from engram.cli import main
 from engram.lab.grid import Grid, Study
+from engram.lab.pages.links import FilesBeside, HomeNote, linked_home
+from engram.lab.pages.markdown import markdown
+from engram.lab.pages.page import Page
 from engram.lab.pages.results_site import Site
 from engram.lab.pages.site_frame import Frame, Link
 from engram.lab.pages.social_card import LINES, lines_that_fit, social_card
 from engram.lab.verdicts import BEYOND, FAILS, FEW, HOLDS, OPEN
 from engram.paper.claims import CLAIMS
 from engram.paper.registry import STUDIES
+from engram.pictures.video import write_video
 from tests.lab.pages.synthetic import declare, results
 from tests.lab.pages.test_page import Elements, text_colours
 
 ROOT = Path(__file__).parents[3]
+HEAVIEST = 1_500_000  # bytes of a page with all that it loads by itself
+FRAMES = 16  # of noise, which no film can make small
 GRID = Grid("mfec", "CartPole-v1", 1_000, seeds=(0, 1, 2), strategies=("lru", "kmeans"), sizes=(50,))
 OWN = Study("mine", "Mine & yours <again>", (GRID,))
 PAPERS = STUDIES["cartpole"].only(agents=["mfec"], strategies=("lru", "dkm"), sizes=(50,), seeds=(0, 1, 2))
@@ -46,9 +52,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     add_study(found / "my-study", OWN)
     (found / "gpu").mkdir()
     (found / "README.md").write_text("# Results\n")
-    film = [Image.new("P", (40, 30), colour) for colour in (0, 1)]
     (found.parent / "docs").mkdir()
-    film[0].save(found.parent / "docs" / "memory.gif", save_all=True, append_images=film[1:])
+    noise = np.random.default_rng(0).integers(0, 256, (FRAMES, 300, 400, 3), np.uint8)
+    write_video(found.parent / "docs" / "memory.gif", iter(noise), caption="LRU finds it & kM does not.")
     return found
 
 
@@ -57,6 +63,14 @@ def site(folder: Path) -> Path:
     out = folder.parent / "site"
     assert main(["site", str(folder), "--out", str(out), "--url", "https://example.org/engram/"]) == 0
     return out
+
+
+def weight(path: Path) -> int:
+    """The bytes of a page and of all files that it loads by itself."""
+    found = Elements(path.read_text()).found
+    loaded = {files[name] for _, files in found for name in ("src", "srcset", "poster") if name in files}
+    beside = [path.parent / name for name in loaded if not name.startswith("data:")]
+    return path.stat().st_size + sum(each.stat().st_size for each in beside)
 
 
 def pages(site: Path) -> dict[str, Elements]:
@@ -85,7 +99,10 @@ def test_all_links_lead_somewhere(site: Path) -> None:
                 if address.startswith("#"):
                     assert address[1:] in names, (name, address)
                 elif not address.startswith(("data:", "https://")):
-                    assert (site / name).parent.joinpath(address).is_file(), (name, address)
+                    path, _, place = address.partition("#")
+                    there = (site / name).parent.joinpath(path)
+                    assert there.is_file(), (name, address)
+                    assert not place or f'id="{place}"' in there.read_text(), (name, address)
                     checked += 1
     assert checked > 15
 
@@ -94,15 +111,26 @@ def test_the_first_page_has_claims_film_data_and_commands(site: Path, folder: Pa
     html = (site / "index.html").read_text()
     assert "Of 18 claims of the paper 18 have too few runs." in html
     assert html.count("the rule, and what it rests on") == 18
-    assert '<source media="(prefers-reduced-motion: reduce)" srcset="memory.png">' in html
-    assert '<img src="memory.gif"' in html
-    assert 'width="40" height="30"' in html
+    assert '<a class="film" href="memory.gif"><img src="memory.png" alt="LRU finds it &amp; kM does not."' in html
+    assert 'width="400" height="300"' in html
+    assert "<figcaption>LRU finds it &amp; kM does not.</figcaption>" in html
     assert 'href="cartpole/scores.csv"' in html
     assert 'href="my-study/evaluations.parquet"' in html
     assert "Mine &amp; yours &lt;again&gt;" in html
     assert f"<span>{folder}</span> <span>--out</span>" in html
     with Image.open(site / "card.png") as card:
         assert card.size == (1200, 630)
+
+
+def test_pages_with_all_that_they_load_by_themselves_are_light(site: Path) -> None:
+    assert (site / "memory.gif").stat().st_size > HEAVIEST  # which is loaded when a reader asks for it
+    weights = {path.relative_to(site).as_posix(): weight(path) for path in site.rglob("*.html")}
+    assert max(weights.values()) <= HEAVIEST
+    assert weights["index.html"] > (site / "index.html").stat().st_size + 50_000  # the picture was counted
+
+
+def test_the_film_of_the_documents_is_light() -> None:
+    assert (ROOT / "docs" / "memory.gif").stat().st_size <= 1_000_000
 
 
 def test_other_sites_are_told_what_to_show(site: Path) -> None:
@@ -126,6 +154,29 @@ def test_without_an_address_the_card_is_found_beside_the_page() -> None:
     assert "og:url" not in framed
     assert 'content="&lt;T&gt;"' in framed
     assert '<a href="../index.html">Results</a><a href="../a/index.html" aria-current="page">A &amp; B</a>' in framed
+
+
+def test_a_page_leads_to_its_data_and_to_claims_that_several_studies_decide(site: Path) -> None:
+    found = Elements((site / "cartpole" / "index.html").read_text())
+    links = [each["href"] for each in found.named("a")]
+    assert {"evaluations.parquet", "scores.csv", "study.json"} <= set(links)
+    assert "evaluations.csv" not in links  # which repositories do not keep
+    assert links.count("../index.html#the-paper-s-claims") == 1
+    assert 'id="the-paper-s-claims"' in (site / "index.html").read_text()
+    assert not any("data-home" in attributes for _, attributes in found.found)
+
+
+def test_by_itself_a_page_has_no_link_to_a_site(tmp_path: Path) -> None:
+    (tmp_path / "scores.csv").write_text("")
+    note = HomeNote("Claims 1 and 2 are decided elsewhere: see", "all claims", "claims")
+    files = FilesBeside.there(tmp_path, {"scores.csv": "with a row for every cell", "other.csv": ""}, "and figures")
+    assert "href" not in note.html()
+    assert '<a href="../index.html#claims">all claims</a>' in linked_home(note.html(), "../index.html")
+    link = '<a href="scores.csv">scores.csv</a>'
+    assert files.html() == f'<p class="note">Beside this page: {link} with a row for every cell, and figures.</p>'
+    told = markdown(Page("", [note, files]))
+    assert "see all claims." in told
+    assert "[scores.csv](scores.csv) with a row for every cell, and figures." in told
 
 
 def test_a_site_is_replaced_as_a_whole_and_other_files_are_not_lost(

@@ -63,7 +63,7 @@ def test_the_page_of_one_run(folders: list[Path], tmp_path: Path, capsys: pytest
     assert "the mean return of all its 3 evaluations" in html
     assert "the band goes from the lowest to the highest of them; dots are episodes of training" in html
     keys = dict(re.findall(r'<li data-key="([^"]*)"><svg class="key"[^>]*>(.*?)</svg>', html))
-    assert keys["training episodes"].count("<circle ") == 3
+    assert keys["training episodes"].count("<circle ") == 1
     assert 'fill="#8a939c"' in keys["training episodes"]
     assert re.fullmatch(r'<rect [^>]*fill="#d55e00" opacity="0.15"/>', keys["lowest to highest"])
     assert re.fullmatch(r'<line [^>]*stroke="#d55e00"[^>]*/>', keys["evaluations, mean"])

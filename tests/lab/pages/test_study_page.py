@@ -18,6 +18,8 @@ from engram.lab.cell import Cell
 from engram.lab.evidence import Evidence
 from engram.lab.pages import page
 from engram.lab.pages.block import Block
+from engram.lab.pages.columns import columns_of
+from engram.lab.pages.curve_panels import CurvePanels
 from engram.lab.pages.curves import Curve, CurvePanel, curve_grid
 from engram.lab.pages.numbers import digits_for, score_text
 from engram.lab.pages.page import Entry
@@ -32,11 +34,12 @@ from engram.lab.pages.training_table import training_text
 from engram.lab.reference import Score
 from engram.lab.reports import find_report
 from engram.lab.results import Results
-from engram.lab.statistics import difference_from
+from engram.lab.statistics import difference_from, mean_interval
 from engram.lab.study_folder import StudyFolder
 from engram.paper.cartpole.published import PAPER
 from engram.paper.registry import STUDIES
 from engram.pictures.canvas import Figure
+from engram.pictures.legend_keys import take_legend
 from tests.lab.pages.synthetic import declare, declared, results
 
 SMALL = STUDIES["cartpole"].only(strategies=("lru", "kmeans", "dkm"), sizes=(50, 500, 10_000), seeds=(0, 1, 2))
@@ -161,7 +164,9 @@ class Reader(HTMLParser):
 def test_the_page_needs_nothing_else(written: Written) -> None:
     reader = Reader(written.html)
     assert not {"iframe", "object", "embed", "audio", "video"} & reader.tags
-    assert all(link.startswith(("#", "data:")) for link in reader.links)
+    beside = {"evaluations.parquet", "scores.csv", "study.json", "calls.jsonl"}  # to which it leads
+    assert all(link.startswith(("#", "data:")) or link in beside for link in reader.links)
+    assert beside <= {link for link in reader.links if (written.out / link).is_file()}
     assert "@import" not in written.html
     assert all(target.startswith(("#", "data:")) for target in re.findall(r"url\(['\"]?([^)'\"]*)", written.html))
     addresses = set(re.findall(r"https?://[^\"'<> ]+", written.html))
@@ -296,7 +301,7 @@ def test_figures_are_written_as_svg_and_png(written: Written) -> None:
         texts = texts_of(figures / f"{name}.svg")
         assert set(NAMES) <= texts
         assert ("10k*" in texts) == (name == "score-by-size")
-    assert written.html.count('<svg role="img"') == len(FIGURES)
+    assert written.html.count('<div class="columns" role="img"') == len(FIGURES)
 
 
 def texts_of(svg: Path) -> set[str | None]:
@@ -357,6 +362,7 @@ def block(**means: float) -> Block:
     [
         ({"lru": 10.0, "kmeans": 30.0, "dkm": 20.0}, ("kmeans",)),
         ({"lru": 10.0, "kmeans": 30.0, "dkm": 29.9}, ("kmeans", "dkm")),  # within chance of the highest
+        ({"lru": 10.0, "kmeans": 30.0, "dkm": 29.9, "rew": 29.8}, ()),  # most are
         ({"lru": 2.8, "kmeans": 3.0, "dkm": 2.9}, ()),  # all are
         ({"lru": 3.0, "kmeans": 3.0, "dkm": 3.0}, ()),
         ({"lru": 30.0, "kmeans": float("nan"), "dkm": 2.0}, ()),
@@ -365,6 +371,21 @@ def block(**means: float) -> Block:
 )
 def test_the_best_of_a_row(means: dict[str, float], best: tuple[str, ...]) -> None:
     assert block(**means).best(50) == best
+
+
+def test_of_many_strategies_a_table_shows_those_of_most_interest_and_all_are_folded(tmp_path: Path) -> None:
+    study = STUDIES["forgetting"].only(agents=["mfec"], seeds=(0, 1, 2))
+    found = results(study, lambda cell, seed: 90.0 + seed, places=declare(study, tmp_path))
+    html = page.Page("", StudyReport(found, tmp_path, study).tables()).html()
+    shown, folded = html[: html.index("<details")], html[html.index("<details") :]
+    (few,) = Reader(shown).tables.values()
+    every = Reader(folded).tables["MFEC, n = 3"]
+    assert few[0] == ["entries per action", "LRU", "kM", "DkM", "Fading"]
+    assert len(every[0]) == 1 + 10
+    assert few[1] == every[1] == ["CartPole, 15,000 training steps"]
+    assert [row[0] for row in few[2:6]] == ["50", "150", "500", "3,000"]
+    assert few[6] == ["Acrobot, 20,000 training steps"]
+    assert "Bold is decided among all ten strategies" in shown
 
 
 def test_a_table_has_as_many_digits_as_its_largest_score_needs() -> None:
@@ -433,7 +454,7 @@ def test_the_settings_of_the_study_of_forgetting_look_different() -> None:
 
 def test_a_strategy_that_falls_with_memory_is_shown_too() -> None:
     falling = {name: {50: np.array([9.0, 11.0]), 500: np.array([4.0, 6.0])} for name in NAMES}
-    panel = Panel("MFEC", falling, {"D3QN": 7.0}, frozenset({500}))
+    panel = Panel("MFEC", falling, {"D3QN": np.array([6.0, 8.0])}, frozenset({500}))
     axes = memory_needed([[panel]], LOOKS, x_label="Score").axes[0]
     assert all(line.get_marker() == "o" for line in axes.lines)
     assert axes.get_ylim()[0] < 50
@@ -453,7 +474,52 @@ def test_figures_are_not_written_through_a_link(tmp_path: Path) -> None:
 
 def test_an_axis_of_scores_does_not_go_below_0_where_no_score_does() -> None:
     for lowest, bottom in ((0.5, 0.0), (0.0, 0.0)):
-        panel = Panel("MFEC", {"LRU": {50: np.array([lowest, 90.0]), 100: np.array([40.0, 80.0])}})
+        panel = Panel("MFEC", {"LRU": {50: np.array([lowest, 90.0, 40.0]), 100: np.array([40.0, 80.0])}})
         assert score_by_size([[panel]], LOOKS, y_label="Score").axes[0].get_ylim()[0] == bottom
-    panel = Panel("MFEC", {"LRU": {50: np.array([-1.0, 90.0]), 100: np.array([40.0, 80.0])}})
+    panel = Panel("MFEC", {"LRU": {50: np.array([-1.0, 90.0, 40.0]), 100: np.array([40.0, 80.0])}})
     assert score_by_size([[panel]], LOOKS, y_label="Score").axes[0].get_ylim()[0] < -1
+
+
+def test_an_axis_of_scores_goes_as_far_as_what_is_drawn() -> None:
+    lucky = np.array([-500.0] * 19 + [-120.0])  # of which the mean is drawn, and its interval
+    panel = Panel("MFEC", {"LRU": {50: lucky, 100: lucky - 1}}, {"D3QN": np.array([-510.0, -520.0])})
+    axes = score_by_size([[panel]], LOOKS, y_label="Score").axes[0]
+    high = mean_interval(lucky).high
+    bottom, top = axes.get_ylim()
+    assert high < top < high + 10
+    assert -521 < bottom < -515
+    assert axes.get_title(loc="left") == "MFEC; D3QN n = 2"
+    same = Panel("MFEC", {"LRU": {50: lucky}}, {"D3QN": lucky})
+    assert score_by_size([[same]], LOOKS, y_label="Score").axes[0].get_title(loc="left") == "MFEC"
+
+
+@pytest.mark.parametrize(("seeds", "told"), [(2, "D3QN: n = 2"), (3, "")])
+def test_panels_say_how_many_seeds_an_agent_without_a_memory_has_where_they_are_others(
+    tmp_path: Path, seeds: int, told: str
+) -> None:
+    places = {
+        run: place
+        for run, place in declare(SMALL, tmp_path).items()
+        if place["agent"] != "d3qn" or place["seed"] < seeds
+    }
+    found = results(SMALL, score, filled=lambda cell: cell.capacity != 10_000, curve=curve, places=places)
+    panels = CurvePanels(Block(Evidence([found]), "CartPole-v1", "mfec", STRATEGIES, SIZES))
+    unfilled = "no table filled:\nall strategies are the same"
+    assert [panel.note for panel in panels.every()] == [told, told, f"{told}; {unfilled}" if told else unfilled]
+    assert [panel.note for panel in panels.of_env(50)] == [told]
+
+
+def test_columns_of_a_figure_are_as_wide_as_it_and_hold_what_is_theirs() -> None:
+    panels = [CurvePanel(f"{name}, n = 2", curves_at(1), "a note") for name in ("one", "two", "three")]
+    figure = curve_grid({"Return, MFEC": panels, "Return, NEC": panels[:2]}, LOOKS)
+    take_legend(figure)
+    columns = columns_of(figure, 1)
+    widths = [float(re.findall(r'width="([\d.]+)pt"', svg)[0]) for svg in columns]
+    assert sum(widths) == pytest.approx(9 * 72, abs=0.1)
+    assert max(widths) < 1.15 * min(widths)
+    for svg, name in zip(columns, ("one", "two", "three"), strict=True):
+        texts = {text.text for text in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")}
+        assert {each for each in texts if each and each.endswith("n = 2")} == {f"{name}, n = 2"}
+        assert {"Return, MFEC", "Training steps", "a note"} <= texts
+        assert ("Return, NEC" in texts) == (name != "three")
+    assert columns_of(curve_grid({"Return": panels[:1]}, LOOKS), 1) == []

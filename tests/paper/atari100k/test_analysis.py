@@ -22,6 +22,7 @@ from engram.lab.result_files import FACTS
 from engram.lab.results import Results
 from engram.paper.atari100k.analysis import Atari100kReport
 from engram.paper.atari100k.by_game import GamesPart
+from engram.paper.atari100k.explanations import ExplanationsPart
 from engram.paper.atari100k.games import BENCHMARK, DEVELOPMENT, Played, Protocol
 from engram.paper.atari100k.published import normalised, peers
 from engram.paper.atari100k.run_facts import METRICS, SCHEMA, Facts
@@ -220,6 +221,23 @@ def test_costs_and_explanations_are_means_of_the_runs(shown: Reader) -> None:
         *("4.0 of 20", "4.0 of 20", "n = 3"),
     ]
     assert "cut off: 120 of 2,400 without sticky actions" in shown.text
+
+
+def test_where_hits_do_not_differ_a_sentence_says_so_and_nothing_is_drawn(tmp_path: Path) -> None:
+    made = report(MFEC.only(games=("pong", "qbert", "alien")), tmp_path, facts=True)
+    told, table = ExplanationsPart(made.standings, made.facts).blocks(tmp_path)
+    assert isinstance(told, page.Text)
+    assert told.text == (
+        "Exact hits are 0 % in training and 40 % in evaluation, in every game, so no score is drawn over them."
+    )
+    assert isinstance(table, page.Table)
+    rows = made.facts.table.with_columns(reads_exact=pl.int_range(pl.len()) / pl.len())
+    told, drawn, _ = ExplanationsPart(made.standings, Facts(rows)).blocks(tmp_path)
+    assert isinstance(told, page.Text)
+    assert told.text.startswith("Exact hits are 40 % in evaluation, in every game")
+    assert isinstance(drawn, page.Drawing)
+    texts = re.findall(r">(In [a-z]+)<", "".join(drawn.svgs))
+    assert texts == ["In training"]
 
 
 def check_totals(folder: Path) -> None:

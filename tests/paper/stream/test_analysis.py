@@ -40,6 +40,11 @@ def test_the_report_on_the_stream(streamed: Path, tmp_path: Path) -> None:
     ]
     costs = reader.tables["Time per point, one core, 2 rounds"]
     assert [row[:3] for row in costs[1:]] == [["2", "20", "4"], ["3", "20", "4"]]
+    assert "Seeds 3, from 5 on" in reader.text
+    assert "Timing capacities 20; dimensions 2, 3; neighbours 4; rounds 2; numbers 100" in reader.text
+    assert "Correlation −0.5" in reader.text
+    assert "−0.000" not in reader.text
+    assert "{" not in reader.text
     again = find_report(tmp_path, tmp_path, STUDIES).write()  # from the folder that the first one made
     assert again.read_text() == html
 

@@ -14,6 +14,7 @@ from engram.lab.pages.curves import ANY, Curve, CurvePanel
 from engram.lab.pages.wording import seeds_in_words
 
 SHOWN = 4  # panels of an agent
+UNFILLED = "no table filled:\nall strategies are the same"
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class CurvePanels:
         """The panel of one size, named after the environment."""
         curves = self.curves(size)
         title = f"{short_name(self.block.env)}, {self._n(curves)}"
-        return [CurvePanel(title, curves)] if curves else []
+        return [CurvePanel(title, curves, self._n_of_others(curves))] if curves else []
 
     @property
     def _live(self) -> list[int]:
@@ -93,23 +94,32 @@ class CurvePanels:
         if self._flat:
             value = self._own(self._flat[0])[0].returns[0, 0]
             note = f"every return is {value:g},\nwhatever the strategy"
-            found.append((self._flat[0], CurvePanel(_entries(self._flat), [], note)))
+            own = [curve for size in self._flat for curve in self._own(size)]
+            found.append((self._flat[0], CurvePanel(f"{_entries(self._flat)}, {self._n(own)}", [], note)))
         if self._unfilled:
             one, *_ = self._own(self._unfilled[0])
-            note = "no table filled:\nall strategies are the same"
             title = f"{_entries(self._unfilled)}, {self._n([one])}"
-            curves = [replace(one, label=ANY), *self._baselines(self._unfilled[0])]
+            others = self._baselines(self._unfilled[0])
+            more = self._n_of_others([one, *others])
+            note = f"{more}; {UNFILLED}" if more else UNFILLED
+            curves = [replace(one, label=ANY), *others]
             found.append((self._unfilled[0], CurvePanel(title, curves, note)))
         return found
 
     def _panel(self, size: int) -> CurvePanel:
         curves = self.curves(size)
-        return CurvePanel(f"{_entries([size])}, {self._n(curves)}", curves)
+        return CurvePanel(f"{_entries([size])}, {self._n(curves)}", curves, self._n_of_others(curves))
 
     def _n(self, curves: Sequence[Curve]) -> str:
         """The number of seeds of the strategies' curves."""
         own = [curve for curve in curves if curve.label in self.block.labels]
         return seeds_in_words({len(curve.returns) for curve in own})
+
+    def _n_of_others(self, curves: Sequence[Curve]) -> str:
+        """The numbers of seeds of agents without a memory, where they are not those of the strategies."""
+        own = {len(curve.returns) for curve in curves if curve.label in self.block.labels}
+        others = {each.label: len(each.returns) for each in curves if each.label not in self.block.labels}
+        return ", ".join(f"{name}: n = {count}" for name, count in others.items() if own and own != {count})
 
 
 def _entries(sizes: Sequence[int]) -> str:

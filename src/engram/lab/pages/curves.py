@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -23,6 +23,8 @@ ANY = "any strategy"  # the label of a curve that all strategies share
 LABEL_GAP = 0.055  # between two labels, in heights of the plot
 COLUMNS = 4  # of a grid of curves
 LEGEND_COLUMNS = 6
+ASIDE = -0.2  # widths of a panel, by which its title begins left of it
+LINE, NOTE_LINE = 1.95, 0.15  # inches: of a row of panels, and of a line of a note
 
 
 @dataclass(frozen=True)
@@ -53,11 +55,11 @@ class Curve:
 
 @dataclass(frozen=True)
 class CurvePanel:
-    """Curves that are drawn in one panel; a note stands in it where there is little to see."""
+    """Curves that are drawn in one panel."""
 
     title: str
     curves: Sequence[Curve]
-    note: str = ""
+    note: str = ""  # below the title; in the panel where nothing is drawn
 
 
 def learning_curves(curves: Sequence[Curve], looks: Mapping[str, Look], *, y_label: str) -> Figure:
@@ -84,28 +86,47 @@ def curve_grid(
     columns = max(len(line) for _, line in lines)
     drawn = [curve for _, line in lines for panel in line for curve in panel.curves]
     with mpl.rc_context({**STYLE, "font.size": 9}):
-        figure = Figure(figsize=(PAGE_WIDTH, 0.5 + 1.95 * len(lines)), layout="constrained")
-        grid = figure.subplots(len(lines), columns, sharex=True, sharey=same_returns, squeeze=False)
+        told = [max(_note_lines(panel) for panel in line) for _, line in lines]
+        heights = [LINE + NOTE_LINE * count for count in told]
+        figure = Figure(figsize=(PAGE_WIDTH, 0.5 + sum(heights)), layout="constrained")
+        grid = figure.subplots(
+            len(lines), columns, sharex=True, sharey=same_returns, squeeze=False, height_ratios=heights
+        )
         for i, (name, line) in enumerate(lines):
             for axes, panel in zip(grid[i], line, strict=False):
                 _draw(axes, panel.curves, looks, width=1.4)
-                axes.set_title(panel.title, fontsize=9.5, fontweight="bold", loc="left", pad=4)
-                if panel.note:
-                    axes.text(  # above the beginning of training, where curves are low
-                        *(0.03, 0.97, panel.note),
-                        **{"transform": axes.transAxes, "ha": "left", "va": "top", "fontsize": 8.5},
-                    )
-            grid[i, 0].set_ylabel(name)
+                _entitle(axes, panel, told[i])
+                axes.set_ylabel(name)  # also in the other columns, which stand alone on a phone
+                axes.tick_params(labelleft=True)
             for j in range(len(line), columns):
                 grid[i, j].set_visible(False)
                 if i:
                     grid[i - 1, j].tick_params(labelbottom=True)  # it is the lowest of its column
+        for j in range(columns):
+            lowest = max(i for i, (_, line) in enumerate(lines) if j < len(line))
+            grid[lowest, j].set_xlabel("Training steps")
         for i, (_, line) in enumerate(lines):
             for axes, panel in zip(grid[i], line, strict=False):
                 _limit(axes, drawn if same_returns else panel.curves)
         add_legend(figure, {curve.label for curve in drawn}, looks)
-        figure.supxlabel("Training (environment steps)", fontsize=9.5)
     return figure
+
+
+def _note_lines(panel: CurvePanel) -> int:
+    """How many lines of a note stand above a panel."""
+    return panel.note.count("\n") + 1 if panel.note and panel.curves else 0
+
+
+def _entitle(axes: Axes, panel: CurvePanel, room: int) -> None:
+    """Write a panel's title, with room for so many lines below it, and there its note, or in it where it is empty."""
+    aside: dict[str, Any] = {"x": ASIDE, "fontsize": 9.5, "fontweight": "bold", "loc": "left"}
+    axes.set_title(panel.title, pad=4 + 72 * NOTE_LINE * room, **aside)
+    if panel.curves:
+        height = 3 + 72 * NOTE_LINE * (room - _note_lines(panel))
+        place: dict[str, Any] = {"xy": (ASIDE, 1), "xytext": (0, height), "va": "bottom"}
+    else:
+        place = {"xy": (0.03, 0.97), "xytext": (0, 0), "va": "top"}
+    axes.annotate(panel.note, xycoords="axes fraction", textcoords="offset points", fontsize=8.5, **place)
 
 
 def _lines(panels: Sequence[CurvePanel]) -> list[Sequence[CurvePanel]]:
@@ -120,11 +141,17 @@ def add_legend(figure: Figure, names: Collection[str], looks: Mapping[str, Look]
     shown = {name: look for name, look in looks.items() if name in names}
     if not shown:
         return
-    lines = [
-        mpl.lines.Line2D([], [], color=look.colour, linestyle=look.linestyle, linewidth=2) for look in shown.values()
-    ]
+    lines = [_sample(look) for look in shown.values()]
     columns = ceil(len(shown) / ceil(len(shown) / LEGEND_COLUMNS))
     figure.legend(lines, list(shown), loc="outside upper center", ncols=columns, frameon=False, handlelength=2.6)
+
+
+def _sample(look: Look) -> mpl.lines.Line2D:
+    """What a legend shows of a series: a marker, or else a line."""
+    if look.marker:
+        face = "none" if look.hollow else look.colour
+        return mpl.lines.Line2D([], [], color=look.colour, linestyle="", marker=look.marker, markerfacecolor=face)
+    return mpl.lines.Line2D([], [], color=look.colour, linestyle=look.linestyle, linewidth=2)
 
 
 def _draw(axes: Axes, curves: Sequence[Curve], looks: Mapping[str, Look], *, width: float = 1.8) -> None:

@@ -76,7 +76,8 @@ class Figures:
             else "",
             worth_in_words(seeds),
         )
-        return [replace(self._drawing(forest.forest(panels, self.looks), "finding", caption), alt=headline)]
+        drawn = forest.forest(panels, self.looks)
+        return [replace(self._drawing(drawn, "finding", caption, across=2), alt=headline)]
 
     def _forest(self, block: Block, comparison: Comparison, *, robust: bool) -> forest.Panel:
         first, *others = comparison.order
@@ -252,7 +253,7 @@ class Figures:
         return sizes.Panel(
             f"{self._where(block)}, {seeds_in_words(block.seeds)}",
             {strategy_label(name): cells for name, cells in block.complete.items() if name in strategies},
-            {label_of(agent): float(scores.mean()) for agent, scores in baselines.items() if scores is not None},
+            {label_of(agent): scores for agent, scores in baselines.items() if scores is not None},
             frozenset(size for size in block.sizes if not block.filled(size)),
         )
 
@@ -280,11 +281,11 @@ class Figures:
         return len({block.env for block in self.blocks}) > 1
 
     def _drawing(
-        self, figure: Figure, name: str, caption: str, env: str | None = None, *, see: str = ""
+        self, figure: Figure, name: str, caption: str, env: str | None = None, *, see: str = "", across: int = 1
     ) -> page.Drawing:
         """Write a figure; what is to be seen in it comes first in its caption, and is what screen readers are told."""
         stem = name if env is None or not self._several else f"{short_name(env).lower()}-{name}"
-        return write_figure(figure, self.out, stem, _joined(see, caption), alt=see)
+        return write_figure(figure, self.out, stem, _joined(see, caption), alt=see, across=across)
 
 
 def featured(strategies: Sequence[str]) -> list[str]:

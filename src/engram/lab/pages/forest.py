@@ -78,7 +78,6 @@ def _limits(panels: Sequence[Panel]) -> tuple[float, float]:
 
 
 def _draw(left: Axes, right: Axes, panel: Panel, looks: Mapping[str, Look]) -> None:
-    first = panel.rows[0].label
     for place, row in enumerate(panel.rows):
         colour = looks[row.label].colour
         _dot(left, row.score, place, colour, row)
@@ -93,7 +92,7 @@ def _draw(left: Axes, right: Axes, panel: Panel, looks: Mapping[str, Look]) -> N
     left.annotate(
         f"{panel.scores[:1].upper()}{panel.scores[1:]}", (0, 1), (0, 4), "axes fraction", "offset points", fontsize=9
     )
-    right.set_title(f"{first} above it", fontsize=9, loc="left", pad=4)
+    right.set_title("highest above it", fontsize=9, loc="left", pad=4)
     right.set_yticks([])
     right.spines["left"].set_visible(False)
     right.plot([0.5, 0.5], [0.5, len(panel.rows) - 0.4], color=SOFT, linewidth=1, linestyle=(0, (3, 2)), zorder=0)
@@ -102,7 +101,7 @@ def _draw(left: Axes, right: Axes, panel: Panel, looks: Mapping[str, Look]) -> N
     for axes in (left, right):
         axes.set_ylim(len(panel.rows) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
-    left.xaxis.set_major_locator(mpl.ticker.MaxNLocator(5))
+    left.xaxis.set_major_locator(mpl.ticker.MaxNLocator(3))  # "−400" is as wide as a tick may be
 
 
 def _dot(axes: Axes, interval: Interval, place: int, colour: str, row: Row) -> None:

@@ -16,5 +16,5 @@ def held_blocks(folder: Path | None, out: Path) -> list[Block]:
         for name in FILES:
             write_atomically(out / name, read_file(folder / name))
     about = read_json(folder / FILES[0])
-    drawing = Drawing(read_file(folder / FILES[1]).decode(), about["caption"], FILES[2])
+    drawing = Drawing([read_file(folder / FILES[1]).decode()], about["caption"], FILES[2])
     return [drawing, Commands({"Drawn by": about["command"]})]

@@ -18,8 +18,8 @@ SOFT_TEXT = re.compile(rf"(<text [^>]*fill: ){SOFT.lower()}")
 LINES = re.compile(r"(?:\s*(?:[ML] -?[\d.]+ -?[\d.]+|z)\s*)*")  # a path of straight lines, as matplotlib writes it
 
 
-def inlined(svg: str, description: str) -> str:
-    """An SVG without what only a file needs; screen readers are told the description in its place."""
+def inlined(svg: str) -> str:
+    """An SVG without what only a file needs; screen readers are told in other words what it shows."""
     drawing = svg[svg.index("<svg") :].replace(INK.lower(), "currentColor").replace(INK, "currentColor")
     drawing = re.sub(r"\s*<metadata>.*?</metadata>", "", drawing, flags=re.DOTALL)
     drawing = SOFT_TEXT.sub(r"\1var(--soft)", drawing)  # of the page, which can be read in light and in dark
@@ -30,7 +30,7 @@ def inlined(svg: str, description: str) -> str:
     drawing = _with_classes(re.sub(r">\s+<", "><", drawing))
     width = re.match(r'<svg[^>]* width="([0-9.]+pt)"', drawing)
     size = f' style="--width: {width[1]}"' if width else ""
-    return drawing.replace("<svg", f'<svg role="img" aria-label="{escape(description)}"{size}', 1)
+    return drawing.replace("<svg", f'<svg aria-hidden="true"{size}', 1)
 
 
 def _group(name: str) -> str:

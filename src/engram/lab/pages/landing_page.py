@@ -63,20 +63,22 @@ class Source:
 
 @dataclass(frozen=True)
 class FilmFile:
-    """A film beside the page; who has asked for less motion sees a picture of its end."""
+    """A film beside the page, which is loaded and plays when a reader asks for it; until then, a picture of its end."""
 
     file: str
     still: str
     width: int  # pixels
     height: int
+    size: int  # of the file, in bytes
     caption: str
 
     def html(self) -> str:
-        """The film, loaded when it comes into view."""
-        still = f'<source media="(prefers-reduced-motion: reduce)" srcset="{escape(self.still)}">'
+        """The picture as a link to the film; where scripts run, the film takes its place."""
         size = f'width="{self.width}" height="{self.height}"'
-        image = f'<img src="{escape(self.file)}" alt="{escape(self.caption)}" {size} loading="lazy">'
-        return f"<figure><picture>{still}{image}</picture><figcaption>{text_html(self.caption)}</figcaption></figure>"
+        image = f'<img src="{escape(self.still)}" alt="{escape(self.caption)}" {size} loading="lazy">'
+        told = f"<span>\N{BLACK RIGHT-POINTING TRIANGLE} play the film ({self.size / 1e6:.1f} MB)</span>"
+        link = f'<a class="film" href="{escape(self.file)}">{image}{told}</a>'
+        return f"<figure>{link}<figcaption>{text_html(self.caption)}</figcaption></figure>"
 
 
 def landing_page(

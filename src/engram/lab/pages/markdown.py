@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from engram.lab.pages.links import FilesBeside, HomeNote
 from engram.lab.pages.page import (
     Block,
     Commands,
@@ -35,6 +36,8 @@ def _blocks(blocks: Sequence[Block]) -> list[str]:
 
 def _block(block: Block) -> list[str]:  # noqa: PLR0911, PLR0912 (one for each kind)
     match block:
+        case FilesBeside() | HomeNote():
+            return [block.markdown()]
         case Text(text=text):
             return [_escape(text)]
         case Finding(text=text):
@@ -68,7 +71,11 @@ def _block(block: Block) -> list[str]:  # noqa: PLR0911, PLR0912 (one for each k
 def _table(table: Table) -> list[str]:
     cells = [[cell if isinstance(cell, Entry) else Entry(cell) for cell in row] for row in table.rows]
     rule = ["---", *(["---" if table.prose else "---:"] * (len(table.header) - 1))]
-    lines = [table.header, rule, *([_cell(cell) for cell in row] for row in cells)]
+    lines = [table.header, rule]
+    for number, row in enumerate(cells):
+        if number in table.groups:
+            lines.append([f"**{_escape(table.groups[number])}**", *[""] * (len(table.header) - 1)])
+        lines.append([_cell(cell) for cell in row])
     found = ["\n".join(f"| {' | '.join(line)} |" for line in lines)]
     return [
         *([f"**{table.caption}**"] if table.caption else []),

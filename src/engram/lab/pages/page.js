@@ -97,10 +97,9 @@
   }
 
   function startReadings(area) {
-    const svg = area.querySelector("svg");
-    const groups = all("[data-readings]", svg);
+    const groups = all("[data-readings]", area);
     if (!groups.length) return;
-    all("title", svg).forEach((each) => each.remove()); // which browsers would show as well
+    all("title", area).forEach((each) => each.remove()); // which browsers would show as well
     area.setAttribute("aria-label", "figure; the arrow keys read its values");
     const dot = document.createElementNS("http://www.w3.org/2000/svg", "circle");
     dot.setAttribute("r", "4");
@@ -108,7 +107,8 @@
     let series, reached;
 
     const shown = () => (series ??= groups.map(pointsOf)).filter((each) => each.length && !each[0].group.closest(".off"));
-    const onScreen = ({ place }) => new DOMPoint(...place).matrixTransform(svg.getScreenCTM());
+    const matrixOf = (point) => point.group.ownerSVGElement.getScreenCTM();
+    const onScreen = (point) => new DOMPoint(...point.place).matrixTransform(matrixOf(point));
 
     function read(point) {
       reached = point;
@@ -127,12 +127,14 @@
     }
 
     function nearest(event) {
-      const matrix = svg.getScreenCTM();
-      const here = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
-      let best, least = REACH / matrix.a;
-      for (const point of shown().flat()) {
-        const far = Math.hypot(point.place[0] - here.x, point.place[1] - here.y);
-        if (far < least) [best, least] = [point, far];
+      let best, least = REACH;
+      for (const line of shown()) {
+        const matrix = matrixOf(line[0]);
+        const here = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
+        for (const point of line) {
+          const far = Math.hypot(point.place[0] - here.x, point.place[1] - here.y) * matrix.a;
+          if (far < least) [best, least] = [point, far];
+        }
       }
       read(best);
     }
@@ -161,16 +163,15 @@
     area.dataset.read = "";
   }
 
-  // Tables: a press on a column's name sorts by it, down, up, and back.
+  // Tables: a press on a column's name sorts by it, down, up, and back; the rows of a group stay together.
   const numberIn = (text) => {
     const found = text.replaceAll("−", "-").replaceAll(",", "").match(/-?\d+(\.\d+)?/);
     return found ? Number(found[0]) : NaN;
   };
 
   function startSorting(table) {
-    const body = table.tBodies[0];
-    const rows = [...body.rows];
-    if (rows.length < 3 || !table.tHead) return;
+    const groups = [...table.tBodies].map((body) => ({ body, rows: all("tr:not(.group)", body) }));
+    if (groups.every(({ rows }) => rows.length < 3) || !table.tHead) return;
     all("th", table.tHead).forEach((head) => {
       const button = made("button", "");
       button.type = "button";
@@ -184,16 +185,20 @@
       const next = { descending: "ascending", ascending: "" }[head.getAttribute("aria-sort")] ?? "descending";
       all("th", table.tHead).forEach((each) => each.removeAttribute("aria-sort"));
       if (next) head.setAttribute("aria-sort", next);
-      const texts = new Map(rows.map((row) => [row, row.cells[head.cellIndex]?.textContent.trim() ?? ""]));
+      for (const { body, rows } of groups) body.append(...(next ? sorted(rows, head.cellIndex, next) : rows));
+    }
+
+    function sorted(rows, column, way) {
+      const texts = new Map(rows.map((row) => [row, row.cells[column]?.textContent.trim() ?? ""]));
       const numeric = rows.filter((row) => !isNaN(numberIn(texts.get(row)))).length > rows.length / 2;
-      const sign = next === "ascending" ? 1 : -1;
+      const sign = way === "ascending" ? 1 : -1;
       const compare = (a, b) => {
         const [x, y] = [texts.get(a), texts.get(b)];
         if (!numeric) return sign * x.localeCompare(y);
         const [p, q] = [numberIn(x), numberIn(y)];
         return isNaN(p) || isNaN(q) ? isNaN(p) - isNaN(q) : sign * (p - q); // what has no number comes last
       };
-      body.append(...(next ? [...rows].sort(compare) : rows));
+      return [...rows].sort(compare);
     }
   }
 
@@ -211,6 +216,20 @@
     }).observe(area);
   }
 
+  // A film is loaded when its link is pressed, and plays in place of the picture; pressed again, it stops.
+  function startFilm(link) {
+    const image = link.querySelector("img"), told = link.querySelector("span");
+    const still = image.getAttribute("src"), play = told.textContent;
+    link.setAttribute("role", "button");
+    link.addEventListener("keydown", (event) => event.key === " " && (event.preventDefault(), link.click()));
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      const plays = image.getAttribute("src") !== still;
+      image.src = plays ? still : link.getAttribute("href");
+      told.textContent = plays ? play : "\u25a0 stop the film";
+    });
+  }
+
   // On paper nothing is folded.
   function startPrinting() {
     let opened = [];
@@ -226,5 +245,6 @@
   all("figure .wide").filter((area) => area.querySelector("svg")).forEach(startReadings);
   all("table").forEach(startSorting);
   all(".wide").forEach(startScrolling);
+  all("a.film").forEach(startFilm);
   startPrinting();
 })();

@@ -2,16 +2,22 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from html import escape
 from importlib.resources import files
 from pathlib import PurePath
-from typing import Protocol
+from typing import Protocol, Self
 
 from engram.lab.pages.inline_svg import inlined
 from engram.pictures.marks import Key
 
+SHAPES = {  # of dots in legends, by their name in matplotlib
+    "o": '<circle cx="13" cy="4" r="3" {}/>',
+    "s": '<rect x="10.2" y="1.2" width="5.6" height="5.6" {}/>',
+    "D": '<path d="M13 .4 16.6 4 13 7.6 9.4 4z" {}/>',
+}
+PHONE_COLUMNS = 4  # of a table of numbers, that a phone shows
 ABOUT = "engram:about"  # name of the line in which a page says what it is about
 
 
@@ -78,7 +84,7 @@ class Warnings:
 class Drawing:
     """A figure and its caption."""
 
-    svg: str
+    svgs: Sequence[str]  # one, or its columns, which stand below one another where the screen is narrow
     caption: str
     file: str = ""  # the path of the figure as a file, relative to the page
     alt: str = ""  # what is to be seen in it, for those who do not see it; by default its caption
@@ -91,7 +97,9 @@ class Drawing:
             f'<li data-key="{escape(key.name)}">{_sample(key)}{escape(key.name)}</li>' for key in self.legend
         )
         legend = f'<ul class="legend">{keys}</ul>\n' if keys else ""
-        drawing = scrolled(inlined(self.svg, self.alt or self.caption), "figure")
+        drawn = "".join(map(inlined, self.svgs))
+        told = escape(self.alt or self.caption)
+        drawing = scrolled(f'<div class="columns" role="img" aria-label="{told}">{drawn}</div>', "figure")
         caption = f"<figcaption>{text_html(self.caption)}</figcaption>"
         return f"<figure{_about(self.about)}>\n{legend}{drawing}\n{caption}\n</figure>"
 
@@ -135,25 +143,54 @@ class Table:
     note: str = ""
     prose: bool = False  # cells hold sentences
     about: str = ""  # an agent, which a reader can switch off with all that is about it
+    groups: Mapping[int, str] = field(default_factory=dict)  # number of a row → what is said above it and those below
 
     def html(self) -> str:
-        """A table that can be scrolled where it is wider than the page."""
+        """A table that can be scrolled where it is wider than the page; on a phone, a wide one becomes cards."""
         header = "".join(f'<th scope="col">{text_html(name)}</th>' if name else "<td></td>" for name in self.header)
-        rows = []
-        for i, row in enumerate(self.rows):
-            key = f'<span class="key" style="background: {self.colours[i]}"></span>' if self.colours else ""
-            cells = [cell if isinstance(cell, Entry) else Entry(cell) for cell in row]
-            labels = self.header if self.prose else [""] * len(cells)
-            pairs = enumerate(zip(cells, labels, strict=True))
-            html = "".join(cell.html(label, head=place == 0) for place, (cell, label) in pairs)
-            rows.append(f"<tr>{html.replace('>', f'>{key}', 1)}</tr>")
+        bodies, rows = [], list[str]()
+        for i in range(len(self.rows)):
+            if i in self.groups:
+                bodies.append(rows)
+                rows = [self._group(self.groups[i])]
+            rows.append(self._row(i))
+        lines = ("\n".join(each) for each in [*bodies, rows] if each)
+        inside = "\n".join(f"<tbody>\n{each}\n</tbody>" for each in lines)
         marked = any(isinstance(cell, Entry) and cell.mark for row in self.rows for cell in row)
-        kinds = "".join([" prose" if self.prose else "", " marked" if marked else ""])
+        kinds = {"prose": self.prose, "cards": self._cards, "marked": marked}
         caption = f"<caption>{text_html(self.caption)}</caption>" if self.caption else ""
-        body = f"{caption}<thead><tr>{header}</tr></thead>\n<tbody>\n" + "\n".join(rows) + "\n</tbody>"
+        body = f"{caption}<thead><tr>{header}</tr></thead>\n{inside}"
         note = f'<p class="note">{text_html(self.note)}</p>' if self.note else ""
-        table = scrolled(f"<table>{body}</table>", self.caption or "table", kinds)
+        table = scrolled(
+            f"<table>{body}</table>",
+            self.caption or "table",
+            "".join(f" {kind}" for kind, applies in kinds.items() if applies),
+        )
         return f"<div{_about(self.about)}>{table}\n{note}</div>" if self.about else f"{table}\n{note}"
+
+    def without(self, blank: str) -> Self:
+        """The table without the columns in which every cell says no more than `blank`."""
+        texts = [[cell.text if isinstance(cell, Entry) else cell for cell in row] for row in self.rows]
+        kept = [i for i in range(len(self.header)) if i == 0 or any(row[i] != blank for row in texts)]
+        rows = [[row[i] for i in kept] for row in self.rows]
+        return replace(self, header=[self.header[i] for i in kept], rows=rows)
+
+    @property
+    def _cards(self) -> bool:
+        """Whether each row becomes a card on a phone, which shows few columns."""
+        return not self.prose and len(self.header) > PHONE_COLUMNS
+
+    def _group(self, title: str) -> str:
+        head = f'<th scope="rowgroup" colspan="{len(self.header)}"><span>{text_html(title)}</span></th>'
+        return f'<tr class="group">{head}</tr>'
+
+    def _row(self, number: int) -> str:
+        key = f'<span class="key" style="background: {self.colours[number]}"></span>' if self.colours else ""
+        cells = [cell if isinstance(cell, Entry) else Entry(cell) for cell in self.rows[number]]
+        labels = self.header if self.prose or self._cards else [""] * len(cells)
+        pairs = enumerate(zip(cells, labels, strict=True))
+        html = "".join(cell.html(label, head=place == 0) for place, (cell, label) in pairs)
+        return f"<tr>{html.replace('>', f'>{key}', 1)}</tr>"
 
 
 @dataclass(frozen=True)
@@ -308,7 +345,8 @@ def _about(name: str) -> str:
 def _sample(key: Key) -> str:
     """A short piece of the series as the figure draws it: a line, dots or an area."""
     if key.kind == "dots":
-        drawn = "".join(f'<circle cx="{x}" cy="4" r="2" fill="{key.colour}"/>' for x in (5, 13, 21))
+        look = f'fill="none" stroke="{key.colour}" stroke-width="1.3"' if key.hollow else f'fill="{key.colour}"'
+        drawn = SHAPES[key.marker].format(look)
     elif key.kind == "area":
         drawn = f'<rect width="26" height="8" fill="{key.colour}" opacity="{key.opacity:g}"/>'
     else:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from engram.files.disk import inside, is_file, read_file, write_atomically
 from engram.files.targets import check_replaceable
+from engram.lab.pages.columns import columns_of
 from engram.lab.pages.markdown import markdown
 from engram.lab.pages.page import ABOUT, Drawing, Page
 from engram.pictures.canvas import Figure, save, svg_of
@@ -44,11 +45,13 @@ def write_page(page: Page, out: Path) -> Path:
     return path
 
 
-def write_figure(figure: Figure, out: Path, name: str, caption: str, alt: str = "") -> Drawing:
+def write_figure(figure: Figure, out: Path, name: str, caption: str, alt: str = "", *, across: int = 0) -> Drawing:
     """Write a figure as SVG and PNG; return it as a block of the page, where its legend is text above it.
 
-    `alt` says what is to be seen in it, for those who do not see it.
+    `alt` says what is to be seen in it, for those who do not see it. `across` is how many axes of a row make a panel:
+    columns of panels then stand below one another on a phone.
     """
     save(figure, inside(out, "figures") / name)
     legend = take_legend(figure)
-    return Drawing(svg_of(figure).decode(), caption, f"figures/{name}.png", alt, legend)
+    columns = columns_of(figure, across) if across else []
+    return Drawing(columns or [svg_of(figure).decode()], caption, f"figures/{name}.png", alt, legend)

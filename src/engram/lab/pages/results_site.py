@@ -30,11 +30,13 @@ from engram.lab.pages.social_card import social_card
 from engram.lab.reports import Report, find_report
 from engram.lab.study_folder import StudyFolder
 from engram.lab.verdicts import ClaimList
+from engram.pictures.video import caption_of
 
 TITLE = "What a small memory should keep: studies of episodic control"
 README = "README.md"  # of the folder of results
 HOME, CARD, FILM, STILL, LISTING = "index.html", "card.png", "memory.gif", "memory.png", "site.json"
-FILM_CAPTION = "What four memories of 50 entries per action hold while their agents learn to cross a room."
+FILM_CAPTION = "What memories hold while their agents learn."  # of a film that carries none
+STILL_COLOURS = 128
 DATA = (".csv", ".parquet", ".json", ".jsonl")
 
 
@@ -156,14 +158,15 @@ class Site:
         data = read_file(self.film)
         try:
             with Image.open(BytesIO(data)) as film:
+                caption, (width, height) = caption_of(film) or FILM_CAPTION, film.size
                 film.seek(getattr(film, "n_frames", 1) - 1)
-                buffer, (width, height) = BytesIO(), film.size
-                film.convert("RGB").save(buffer, "PNG")
+                buffer = BytesIO()
+                film.convert("RGB").quantize(STILL_COLOURS).save(buffer, "PNG", optimize=True)
         except OSError as error:
             raise InvalidInputError(f"{self.film} is not a film that can be read ({error}); give a GIF") from error
         write_atomically(folder / FILM, data)
         write_atomically(folder / STILL, buffer.getvalue())
-        return FilmFile(FILM, STILL, width, height, FILM_CAPTION)
+        return FilmFile(FILM, STILL, width, height, len(data), caption)
 
     def _frame(self, folder: Path, visits: Sequence[Visit], description: str) -> None:
         """Put the navigation and what other sites show around every page."""

@@ -83,7 +83,7 @@ def metrics_blocks(runs: Sequence[RunRecord], looks: Mapping[str, Look], out: Pa
 def _drawing(metric: Metric, looks: Mapping[str, Look], last: float, out: Path, prefix: str) -> page.Drawing:
     svg, name = svg_of(metric_panel(metric.title, metric.series, looks, last)), f"{prefix}{metric.file}.svg"
     write_atomically(inside(out, "figures") / name, svg)
-    return page.Drawing(svg.decode(), _sentence(metric.name) or metric.name, f"figures/{name}")
+    return page.Drawing([svg.decode()], _sentence(metric.name) or metric.name, f"figures/{name}")
 
 
 def _sentence(name: str) -> str:

@@ -1,7 +1,8 @@
 """Tables of a study: its scores beside published ones, intervals, and comparisons of strategies."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 from engram.envs.names import short_name
 from engram.lab.cell import Cell
@@ -28,6 +29,7 @@ class Row:
     labels: Sequence[str]
     cells: Sequence[Cell]
     entries: Sequence[Entry]
+    group: str = ""  # rows with the same one stand below it
 
 
 def score_rows(block: Block, strategies: Sequence[str]) -> list[Row]:
@@ -91,42 +93,80 @@ def improvement_table(block: Block, name: str) -> Table | None:
     return Table(["", *(f"> {name}" for name in block.labels)], rows, caption)
 
 
-def score_table(blocks: Sequence[Block], name: str) -> Table:
-    """The scores of one agent; where there are several environments, all in one table."""
+def score_table(blocks: Sequence[Block], name: str, strategies: Sequence[str] = ()) -> Table:
+    """The scores of one agent, with some strategies or all; several environments are in one table, each a group."""
     evidence = blocks[0].evidence
     several = len({cell.env for cell in evidence.steps}) > 1
-    strategies = list(dict.fromkeys(each for block in blocks for each in block.strategies))
-    rows = [
-        replace(row, labels=[short_name(block.env), *row.labels]) if several else row
-        for block in blocks
-        for row in score_rows(block, strategies)
-    ]
-    names = [strategy_label(each) for each in strategies]
-    header = [*(["environment"] if several else []), "entries per action", *names]
-    return titled(evidence, name, header, rows, blocks[0].references)
+    grouped = several and any(len(block.sizes) > 1 for block in blocks)
+    names = list(
+        dict.fromkeys(each for block in blocks for each in block.strategies if each in strategies or not strategies)
+    )
+    rows = []
+    for block in blocks:
+        for row in score_rows(block, names):
+            where = short_name(block.env)
+            named = replace(row, group=where) if grouped else replace(row, labels=[where, *row.labels])
+            rows.append(named if several else row)
+    header = [*(["environment"] if several and not grouped else []), "entries per action"]
+    return titled(evidence, name, [*header, *map(strategy_label, names)], rows, blocks[0].references)
 
 
 def titled(
     evidence: Evidence, name: str, header: Sequence[str], rows: Sequence[Row], references: Sequence[Reference] = ()
 ) -> Table:
-    """A table that says how long training was and how many seeds there are: in its caption, or where they differ."""
-    trained = [_steps(evidence, row.cells, references) for row in rows]
+    """A table that says how long training was and how many seeds there are, as far up as it holds.
+
+    That is in its caption, above a group of rows, in a row or in a cell.
+    """
+    groups = [row.group for row in rows]
     seeds = [_seeds(evidence, row.cells) for row in rows]
-    as_long, as_many = len(set(trained)) == 1, len({n for row in seeds for n in row if n is not None}) <= 1
+    alike = [len(_known(counts)) <= 1 for counts in seeds]
+    trained = _Told.of([_steps(evidence, row.cells, references) for row in rows], groups)
+    numbers = _Told.of([_n(counts) if same else None for counts, same in zip(seeds, alike, strict=True)], groups)
     body: list[list[str | Entry]] = []
-    for row, steps, counts in zip(rows, trained, seeds, strict=True):
+    above: dict[int, str] = {}
+    for number, (row, counts) in enumerate(zip(rows, seeds, strict=True)):
+        if row.group and row.group not in groups[:number]:
+            above[number] = ", ".join(_there(row.group, trained.groups.get(row.group), numbers.groups.get(row.group)))
         *labels, last = row.labels
-        alike = len({n for n in counts if n is not None}) <= 1
-        notes = [*([] if as_long else [steps]), *([] if as_many or not alike else [_n(counts)])]
+        notes = _there(trained.rows[number], numbers.rows[number])
         entries = [
-            each if n is None or alike else replace(each, below=[f"n = {n}", *each.below])
+            each if n is None or alike[number] else replace(each, below=[f"n = {n}", *each.below])
             for each, n in zip(row.entries, counts, strict=True)
         ]
-        body.append([*labels, Entry(last, notes) if any(notes) else last, *entries])
+        body.append([*labels, Entry(last, notes) if notes else last, *entries])
     whole = all(each.text != NOT_RUN for row in rows for each in row.entries)
-    every = [n for row in seeds for n in row]
-    parts = [f"{name} after {trained[0]}" if as_long else name, *([_n(every)] if as_many and any(every) else [])]
-    return Table(header, body, ", ".join(parts), note="" if whole else f"{NOT_RUN}: not run.")
+    caption = ", ".join(_there(f"{name} after {trained.caption}" if trained.caption else name, numbers.caption))
+    return Table(header, body, caption, note="" if whole else f"{NOT_RUN}: not run.", groups=above)
+
+
+class _Told(NamedTuple):
+    """What is told of rows: of all of them, of groups, and of those of which neither is true."""
+
+    caption: str
+    groups: Mapping[str, str]
+    rows: Sequence[str]
+
+    @classmethod
+    def of(cls, texts: Sequence[str | None], groups: Sequence[str]) -> Self:
+        """Of a text for each row, empty where there is nothing to tell, None where its cells tell it."""
+        if len(every := {text for text in texts if text != ""}) <= 1 and None not in every:
+            return cls("".join(each for each in every if each), {}, [""] * len(texts))
+        found = {
+            group: {text for text, mine in zip(texts, groups, strict=True) if mine == group and text != ""}
+            for group in groups
+            if group
+        }
+        told = {group: text for group, mine in found.items() if len(mine) == 1 and (text := next(iter(mine)))}
+        return cls("", told, ["" if group in told else text or "" for text, group in zip(texts, groups, strict=True)])
+
+
+def _there(*texts: str | None) -> list[str]:
+    return [text for text in texts if text]
+
+
+def _known(counts: Sequence[int | None]) -> set[int]:
+    return {n for n in counts if n is not None}
 
 
 def _seeds(evidence: Evidence, cells: Sequence[Cell]) -> list[int | None]:
@@ -152,7 +192,7 @@ def legend(evidence: Evidence, references: Sequence[Reference] = ()) -> str:
     parts = [
         "Mean ± standard deviation (ddof 1) over n seeds of the runs' scores. Bold: the highest mean of its row and "
         "those that chance between seeds does not tell from it (Welch, all differences to the highest together at "
-        "95 %); none where that is all of them, or where runs are missing."
+        "95 %); none where fewer than half of the others lie below it beyond chance, or where runs are missing."
     ]
     if references:
         parts += _about_references(evidence, references)

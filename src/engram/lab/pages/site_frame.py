@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
+from engram.lab.pages.links import linked_home
+
 
 class Link(NamedTuple):
     """A page of the site."""
@@ -34,8 +36,9 @@ class Frame:
         skip = html.index(head) + len(head)
         first_line = html.index("\n", skip) + 1  # the link that skips to the content stays first
         navigation = f'<header><nav class="site" aria-label="Pages of this site">{links}</nav></header>\n'
+        home = up + self.pages[0].address
         framed = html[:first_line] + navigation + html[first_line:]
-        return framed.replace("</head>", f"{self._meta(page, up, title, description)}</head>", 1)
+        return linked_home(framed, home).replace("</head>", f"{self._meta(page, up, title, description)}</head>", 1)
 
     def _meta(self, page: Link, up: str, title: str, description: str) -> str:
         """What other sites show of the page. They need whole addresses, which only a published site has."""

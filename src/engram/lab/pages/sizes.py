@@ -26,13 +26,20 @@ class Panel:
 
     title: str
     scores: Mapping[str, Mapping[int, Array]]  # strategy → size → [seeds]
-    baselines: Mapping[str, float] = field(default_factory=dict)  # mean scores of agents without a memory, by label
+    baselines: Mapping[str, Array] = field(default_factory=dict)  # of agents without a memory, by label: [seeds]
     empty: frozenset[int] = frozenset()  # sizes at which no table ever filled
 
     @property
     def sizes(self) -> list[int]:
         """The sizes at which there is a score."""
         return sorted({size for by_size in self.scores.values() for size in by_size})
+
+    @property
+    def other_seeds(self) -> str:
+        """The numbers of seeds of agents without a memory, where they are not those of the strategies."""
+        own = {len(scores) for by_size in self.scores.values() for scores in by_size.values()}
+        others = {name: len(scores) for name, scores in self.baselines.items()}
+        return "".join(f"; {name} n = {count}" for name, count in others.items() if own != {count})
 
     @property
     def constant(self) -> float | None:
@@ -52,12 +59,15 @@ def score_by_size(rows: Sequence[Sequence[Panel]], looks: Mapping[str, Look], *,
                 for number, (name, by_size) in enumerate(panel.scores.items()):
                     shift = 1.012 ** (number - len(panel.scores) / 2)  # so that intervals do not cover one another
                     _draw_means(axes, name, by_size, shift, looks[name])
-                for name, score in panel.baselines.items():
-                    axes.axhline(score, color=looks[name].colour, linestyle=looks[name].linestyle, linewidth=1.4)
+                for name, scores in panel.baselines.items():
+                    axes.axhline(
+                        float(scores.mean()), color=looks[name].colour, linestyle=looks[name].linestyle, linewidth=1.4
+                    )
+                _entitle(axes, panel.title + panel.other_seeds)
                 _sizes_below(axes, panel, last=panels is rows[-1])
                 _shade_empty(axes, panel)
-            line[0].set_ylabel(y_label)
             line[0].set_ylim(*_span(panels))
+            _name_rows(line, panels, y_label)
         _legend(figure, rows, looks, baseline=True)
     return figure
 
@@ -85,15 +95,19 @@ def _draw_means(axes: Axes, name: str, by_size: Mapping[int, Array], shift: floa
 
 
 def _span(panels: Sequence[Panel]) -> tuple[float, float]:
-    """From the lowest score to the highest, with a margin, but not below 0 where no score is.
+    """As far as means and their intervals go, with a margin, but not below 0 where no score is.
 
-    Intervals of few seeds may go far beyond.
+    Intervals of few seeds may go far beyond all scores, and are cut off there.
     """
-    scores = [each for panel in panels for by_size in panel.scores.values() for each in by_size.values()]
-    every = np.concatenate([*scores, *([score] for panel in panels for score in panel.baselines.values())])
-    margin = 0.05 * float(np.ptp(every)) or 0.5
-    low = float(every.min()) - margin
-    return max(low, 0.0) if every.min() >= 0 else low, float(every.max()) + margin
+    cells = [each for panel in panels for by_size in panel.scores.values() for each in by_size.values()]
+    every = np.concatenate(cells)
+    intervals = [mean_interval(each) for each in cells]
+    ends = [end for each in intervals for end in (each if each.bounded else [each.estimate])]
+    others = [float(scores.mean()) for panel in panels for scores in panel.baselines.values()]
+    drawn = np.array([*np.clip(ends, every.min(), every.max()), *others])
+    margin = 0.05 * float(np.ptp(drawn)) or 0.5
+    low = float(drawn.min()) - margin
+    return max(low, 0.0) if drawn.min() >= 0 else low, float(drawn.max()) + margin
 
 
 def memory_needed(rows: Sequence[Sequence[Panel]], looks: Mapping[str, Look], *, x_label: str) -> Figure:
@@ -127,7 +141,7 @@ def memory_needed(rows: Sequence[Sequence[Panel]], looks: Mapping[str, Look], *,
                 axes.set_yticks(every)
                 axes.yaxis.set_major_formatter("{x:,.0f}")
                 axes.yaxis.set_minor_locator(mpl.ticker.NullLocator())
-            across[0].set_ylabel("Entries per action needed")
+            _name_rows(across, panels, "Entries per action needed")
         _legend(figure, rows, looks)
     return figure
 
@@ -142,10 +156,21 @@ def _panels(
     for line, panels in zip(grid, rows, strict=True):
         for i, axes in enumerate(line):
             if i < len(panels):
-                axes.set_title(panels[i].title, fontsize=10, fontweight="bold", loc="left")
+                _entitle(axes, panels[i].title)
             else:
                 axes.set_visible(False)
     return figure, [list(line) for line in grid]
+
+
+def _entitle(axes: Axes, title: str) -> None:
+    axes.set_title(title, fontsize=10, fontweight="bold", loc="left")
+
+
+def _name_rows(line: Sequence[Axes], panels: Sequence[Panel], name: str) -> None:
+    """Give every panel of a row the name and the numbers of its axis, as columns stand alone on a phone."""
+    for axes, _ in zip(line, panels, strict=False):
+        axes.set_ylabel(name)
+        axes.tick_params(labelleft=True)
 
 
 def _say(axes: Axes, text: str) -> None:

@@ -17,9 +17,10 @@ from engram.lab.labels import strategy_label
 from engram.lab.pages import page
 from engram.lab.pages.block import Block
 from engram.lab.pages.claims_table import claims_blocks
-from engram.lab.pages.figures import Figures
+from engram.lab.pages.figures import Figures, featured
 from engram.lab.pages.finding import Finding, find
 from engram.lab.pages.held import held_blocks
+from engram.lab.pages.links import FilesBeside, HomeNote
 from engram.lab.pages.provenance import how_it_was_made
 from engram.lab.pages.report_folder import write_figure, write_page
 from engram.lab.pages.score_tables import Row, entry, improvement_table, interval_table, legend, score_table, titled
@@ -27,17 +28,27 @@ from engram.lab.pages.scores_csv import scores_csv
 from engram.lab.pages.style import Look, baseline_looks, looks
 from engram.lab.pages.training_table import training_table
 from engram.lab.pages.variants import Variants, find_variants
-from engram.lab.pages.wording import counted, evaluations_in_words, listed, score_in_words, seeds_in_words, sentence
+from engram.lab.pages.wording import (
+    counted,
+    evaluations_in_words,
+    listed,
+    number_in_words,
+    score_in_words,
+    seeds_in_words,
+    sentence,
+)
 from engram.lab.results import Results
 from engram.lab.verdicts import ClaimList, place_label
 
 FEW_DETAILS = 4  # sentences, up to which they are not folded away
 FEW = 10  # missing runs, up to which they are named without being folded away
 MOST_NAMED = 6  # of a kind of thing; more are counted
-DATA = (
-    "Beside this page: evaluations.parquet and evaluations.csv with a row for every evaluation, scores.csv with a row "
-    "for every cell, study.json with every run, and the figures as SVG and PNG."
-)
+DATA = {  # files beside the page; evaluations.csv holds what evaluations.parquet does, and is not kept in repositories
+    "evaluations.parquet": "with a row for every evaluation",
+    "scores.csv": "with a row for every cell",
+    "study.json": "with every run",
+    "calls.jsonl": "with the commands, machine and versions",
+}
 
 
 @dataclass(frozen=True)
@@ -157,7 +168,7 @@ class StudyReport:
             *(page.Text(text) for text in self.summary()),
             *self.sections(),
             how_it_was_made(self.results, self.evaluation),
-            page.Text(DATA, note=True),
+            FilesBeside.there(self.out, DATA, "and the figures as SVG and PNG in the folder figures"),
         ]
 
     def first_figure(self) -> list[page.Block]:
@@ -279,8 +290,10 @@ class StudyReport:
             studies = dict.fromkeys(name for claim in wider for name in claim.studies)
             numbers, folders = listed([str(claim.number) for claim in wider]), " ".join(f"runs/{n}" for n in studies)
             which = f"Claim {numbers} is" if len(wider) == 1 else f"Claims {numbers} are"
-            text = f"{which} about several studies, and decided from all of them together: engram claims {folders}"
-            blocks.append(page.Text(text, note=True))
+            text = (
+                f"{which} about several studies, and decided from all of them together, by engram claims {folders}: see"
+            )
+            blocks.append(HomeNote(text, "all claims and their verdicts", page.anchor(every.title)))
         if not blocks:
             return []
         return [page.Section(every.title, [*blocks, *self._shorter_training()])]
@@ -301,7 +314,9 @@ class StudyReport:
     def tables(self) -> list[page.Block]:
         """Scores beside the published ones, intervals, and comparisons of strategies."""
         blocks = {agent: [block for block in self.every_block if block.agent == agent] for agent in self.agents}
-        tables = [replace(score_table(mine, label_of(agent)), about=label_of(agent)) for agent, mine in blocks.items()]
+        tables: list[page.Block] = [
+            table for agent, mine in blocks.items() for table in _few_and_all(mine, label_of(agent))
+        ]
         tables += [
             self._baseline(agent) for agent in dict.fromkeys(a for e in self.envs for a in self.evidence.baselines(e))
         ]
@@ -335,6 +350,21 @@ class StudyReport:
         ]
         text = "What an agent reaches while it explores, which is what the published figures of others often show."
         return [page.Folded("Returns of training episodes", [page.Text(text), *tables])] if tables else []
+
+
+def _few_and_all(blocks: Sequence[Block], agent: str) -> list[page.Block]:
+    """The scores with the strategies of most interest and, where those are more, with all of them, folded."""
+    every = list(dict.fromkeys(name for block in blocks for name in block.strategies))
+    few = featured(every)
+    if few == every:
+        return [replace(score_table(blocks, agent), about=agent)]
+    all_of_them = f"{agent}: all {number_in_words(len(every))} strategies"
+    shown = score_table(blocks, agent, few)
+    note = f"Bold is decided among all {number_in_words(len(every))} strategies, which are below. {shown.note}"
+    return [
+        replace(shown, about=agent, note=note.strip()),
+        page.Folded(all_of_them, [replace(score_table(blocks, agent), about=agent)]),
+    ]
 
 
 def _section(title: str, blocks: Sequence[page.Block]) -> list[page.Block]:

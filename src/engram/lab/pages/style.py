@@ -36,6 +36,8 @@ class Look:
 
     colour: str  # "#rrggbb"
     dashes: tuple[float, ...] = ()  # on and off, in line widths; none: a solid line
+    marker: str = ""  # matplotlib's, where it is drawn as dots and not as lines
+    hollow: bool = False  # of dots
 
     @property
     def linestyle(self) -> Literal["solid"] | tuple[float, tuple[float, ...]]:

@@ -109,7 +109,7 @@ class GamesPart:
             f"Ours: {ours_are}; sticky: with sticky actions. {NOT_RUN}: not asked for, or "
             f"not published. {MISSING}: runs are not finished."
         )
-        return page.Table(header, rows, f"{title}, {seeds_in_words(seeds)}", note=note)
+        return page.Table(header, rows, f"{title}, {seeds_in_words(seeds)}", note=note).without(NOT_RUN)
 
     def _normalised(self, contender: Contender, played: Played) -> str | None:
         scores = self.standings.normalised(contender, played)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engram.lab.pages import page
+from engram.lab.pages.score_tables import NOT_RUN
 from engram.lab.pages.wording import seeds_in_words
 from engram.paper.atari100k.games import headed, title_of
 from engram.paper.atari100k.run_facts import Facts
@@ -51,8 +52,11 @@ class CostsPart:
             for game in self.standings.played(each)
         ]
         header = ["", *(headed(kind, each) for kind in COSTS for each in self.standings.protocols), "runs"]
-        by_game = page.Table(header, single, "What a run takes, game by game")
-        return [page.Table(header, whole, "What a run takes", note=NOTE), page.Folded("Game by game", [by_game])]
+        by_game = page.Table(header, single, "What a run takes, game by game").without(NOT_RUN)
+        return [
+            page.Table(header, whole, "What a run takes", note=NOTE).without(NOT_RUN),
+            page.Folded("Game by game", [by_game]),
+        ]
 
     def _row(self, label: str, contender: Contender, games: Sequence[str]) -> list[str | page.Entry]:
         runs = [self.standings.runs(contender, protocol, games) for protocol in self.standings.protocols]

@@ -12,7 +12,7 @@ from engram.lab.pages import page
 from engram.lab.pages.numbers import score_number
 from engram.lab.pages.report_folder import write_figure
 from engram.lab.pages.score_tables import NOT_RUN
-from engram.lab.pages.wording import seeds_in_words, sentence
+from engram.lab.pages.wording import listed, seeds_in_words, sentence
 from engram.lab.statistics import FEWEST
 from engram.paper.atari100k.games import WAYS, Played, headed, title_of
 from engram.paper.atari100k.hns_figures import Point, scatter_figure
@@ -64,13 +64,23 @@ class ExplanationsPart:
         found: list[page.Block] = []
         for contender in self.standings.contenders:
             if self._points(contender, "reads_exact"):
-                parts: list[page.Block] = [self._scatter(contender, out), self._table(contender)]
+                parts = [*self._scatter(contender, out), self._table(contender)]
                 found += [page.Folded(self.standings.label(contender), parts)] if found else parts
         return found
 
-    def _scatter(self, contender: Contender, out: Path) -> page.Drawing:
-        """Scores over the share of exact hits, and how far the one goes with the other."""
-        panels = {title: points for column, title in SHARES.items() if (points := self._points(contender, column))}
+    def _scatter(self, contender: Contender, out: Path) -> list[page.Block]:
+        """Scores over the share of exact hits, and how far they go together; a sentence where hits do not differ."""
+        every = {title: points for column, title in SHARES.items() if (points := self._points(contender, column))}
+        shares = {title: {in_percent(point.share) for point in points} for title, points in every.items()}
+        panels = {title: points for title, points in every.items() if len(shares[title]) > 1}
+        alike = {title.lower(): found.pop() for title, found in shares.items() if len(found) == 1}
+        same = [f"{share} {when}" for when, share in alike.items()]
+        said = f"exact hits are {listed(same)}, in every game, so no score is drawn over them" if same else ""
+        told: list[page.Block] = [page.Text(sentence(said))] if said else []
+        return [*told, *([self._drawn(contender, panels, out)] if panels else [])]
+
+    def _drawn(self, contender: Contender, panels: Mapping[str, list[Point]], out: Path) -> page.Drawing:
+        """A panel for each way in which hits are counted."""
         texts = []
         for title, points in panels.items():
             for protocol, words in WAYS.items():
@@ -112,7 +122,9 @@ class ExplanationsPart:
             rows.append([title_of(game), *cells, *map(self._different, runs), counts])
         kinds = [*(name for name, _ in EXPLAINED.values()), "different returns"]
         header = ["game", *(headed(kind, each) for kind in kinds for each in standings.protocols), "runs"]
-        return page.Table(header, rows, f"{standings.label(contender)}: what the memory knew", note=NOTE)
+        return page.Table(header, rows, f"{standings.label(contender)}: what the memory knew", note=NOTE).without(
+            NOT_RUN
+        )
 
     def _different(self, runs: list[str]) -> str:
         """How many different returns the games of an evaluation have."""

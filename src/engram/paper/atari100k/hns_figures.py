@@ -1,6 +1,7 @@
 """Figures of human-normalised scores: totals beside published agents, game by game, and against what comes back."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from engram.lab.pages.curves import add_legend
@@ -14,11 +15,10 @@ from engram.pictures.marks import mark
 
 PUBLISHED = "published agents"
 LOOKS: dict[str, Look] = {  # by name in the legend
-    PROTOCOLS["plain"]: Look("#0072B2"),
-    PROTOCOLS["sticky"]: Look("#D55E00", (1.2, 1.2)),
-    PUBLISHED: Look(BASELINE_COLOUR),
+    PROTOCOLS["plain"]: Look("#0072B2", marker="o"),
+    PROTOCOLS["sticky"]: Look("#D55E00", marker="s"),
+    PUBLISHED: Look(BASELINE_COLOUR, marker="D"),  # without intervals, so hollow
 }
-MARKERS: dict[Protocol, str] = {"plain": "o", "sticky": "s"}
 APART: dict[Protocol, float] = {"plain": -0.16, "sticky": 0.16}  # so that two ways to play do not cover one another
 ROW, ABOVE_ROWS = 0.27, 1.0  # inches: a line, and what else a figure needs
 LINEAR = 0.1  # up to which an axis of scores is linear; logarithmic beyond it
@@ -48,9 +48,11 @@ def lines_figure(panels: Sequence[str], lines: Sequence[Line], *, logarithmic: b
             axes.set_ylim(len(lines) - 0.4, -0.6)
             axes.tick_params(axis="y", length=0)
             axes.grid(axis="y", color=SOFT, alpha=0.25, linewidth=0.6)
-        names = {PROTOCOLS[each] for line in lines for each, found in line.ours.items() if any(found)}
+        drawn = [(PROTOCOLS[way], each) for line in lines for way, found in line.ours.items() for each in found if each]
         published = {PUBLISHED} if any(each for line in lines for each in line.others) else set[str]()
-        add_legend(figure, names | published, LOOKS)
+        known = {name for name, each in drawn if each.bounded}
+        shown = {name: replace(look, hollow=name not in known) for name, look in LOOKS.items()}
+        add_legend(figure, {name for name, _ in drawn} | published, shown)
         figure.supxlabel("Human-normalised score: 0 for random play, 1 for a person", fontsize=9.5)
     return figure
 
@@ -69,7 +71,7 @@ def _draw_line(axes: Axes, line: Line, number: int, place: int) -> None:
             mark(bar, name)
         face = colour if interval.bounded else "none"
         (dot,) = axes.plot(
-            [interval.estimate], [height], MARKERS[protocol], markersize=4.5, color=colour, markerfacecolor=face
+            [interval.estimate], [height], LOOKS[name].marker, markersize=4.5, color=colour, markerfacecolor=face
         )
         mark(dot, name, [f"{line.label}, {name}: {interval_text(interval, 3)}, {line.seeds}"])
 
@@ -109,7 +111,7 @@ def scatter_figure(panels: Mapping[str, Sequence[Point]]) -> Figure:
                 (dots,) = axes.plot(
                     [100 * point.share for point in mine],
                     [point.score for point in mine],
-                    MARKERS[protocol],
+                    LOOKS[name].marker,
                     markersize=5,
                     color=LOOKS[name].colour,
                     alpha=0.8,
@@ -119,7 +121,8 @@ def scatter_figure(panels: Mapping[str, Sequence[Point]]) -> Figure:
             axes.set_yscale("symlog", linthresh=LINEAR)
             axes.set_yticks(TICKS, [f"{tick:g}".replace("-", "−") for tick in TICKS])
             axes.yaxis.set_minor_locator(mpl.ticker.NullLocator())
-            axes.set_xlim(left=0)
+            most = 100 * max(point.share for point in points)
+            axes.set_xlim(-0.04 * most, 1.04 * most)  # dots at 0 are seen whole
             axes.set_xlabel("States that are hit exactly (%)")
         grid[0].set_ylabel("Human-normalised score")
         add_legend(figure, {PROTOCOLS[point.protocol] for points in panels.values() for point in points}, LOOKS)

@@ -76,7 +76,9 @@ class TotalsPart:
             "games; mean and median are over games. Published agents: means of the runs that their source counts, over "
             "the same games; no source that says how it played has sticky actions."
         )
-        return page.Table(header, rows, f"Human-normalised scores over {self.over}{self._which()}", note=note)
+        return page.Table(header, rows, f"Human-normalised scores over {self.over}{self._which()}", note=note).without(
+            NOT_RUN
+        )
 
     def _which(self) -> str:
         """Which games they are; where they are many, which they are not."""

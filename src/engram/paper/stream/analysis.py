@@ -1,11 +1,11 @@
 """The report of the 2-D stream: which points the strategies keep, how far they are from the data, what it costs."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from engram.files.disk import write_atomically
 from engram.lab.dataframes import pl
@@ -13,6 +13,7 @@ from engram.lab.evidence import Evidence
 from engram.lab.grid import Study
 from engram.lab.pages import page
 from engram.lab.pages.claims_table import claims_blocks
+from engram.lab.pages.numbers import interval_text
 from engram.lab.pages.report_folder import write_figure, write_page
 from engram.lab.pages.wording import counted, listed
 from engram.lab.statistics import Interval, mean_interval
@@ -128,12 +129,26 @@ class StreamReport:
             see=end_in_words(snapshots),
         )
 
-    def _made(self, study: dict[str, object]) -> page.Facts:
+    def _made(self, study: Mapping[str, Any]) -> page.Facts:
         meta = json.loads((self.folder / "meta.json").read_text())
-        facts = {name: [str(value)] for name, value in meta.items() if name != "versions"}
-        facts["versions"] = [", ".join(f"{name} {text}" for name, text in meta["versions"].items())]
-        facts["parameters"] = [json.dumps(study["parameters"])]
+        versions = ", ".join(f"{name} {text}" for name, text in {"Python": meta["python"], **meta["versions"]}.items())
+        facts = {
+            "Wall-clock": [f"{meta['seconds'] / 60:.1f} min"],
+            "Machine": [meta["platform"]],
+            "Versions": [versions],
+            "Seeds": [f"{len(study['seeds'])}, from {min(study['seeds'])} on"],
+            **{name.replace("_", " ").capitalize(): [_value(each)] for name, each in study["parameters"].items()},
+        }
         return page.Facts(facts, ["engram study stream"])
+
+
+def _value(value: Any) -> str:
+    """A parameter for people: `2, 3, 4`; of several by their names, `neighbours 11; rounds 11`."""
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name} {_value(each)}" for name, each in value.items())
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(map(_value, value))
+    return (f"{value:,}" if isinstance(value, int) else str(value)).replace("-", "\N{MINUS SIGN}")
 
 
 def kept_in_words(distances: pl.DataFrame) -> str:
@@ -198,7 +213,7 @@ def _costs(costs: pl.DataFrame) -> page.Table:
     for (dimensions, capacity, neighbours), part in costs.group_by(kinds, maintain_order=True):
         extra = mean_interval(((part["dkm_us"] - part["kmeans_us"]) / part["lookup_us"]).to_numpy())
         means = [f"{part[name].to_numpy().mean():.2f} µs" for name in ("lookup_us", "kmeans_us", "dkm_us")]
-        rows.append([str(dimensions), f"{capacity:,}", str(neighbours), *means, f"{extra:.3f}"])
+        rows.append([str(dimensions), f"{capacity:,}", str(neighbours), *means, interval_text(extra, 3)])
     return page.Table(
         ["dimensions", "entries", "neighbours", "lookup", "write, kM", "write, DkM", "(DkM − kM) / lookup"],
         rows,
