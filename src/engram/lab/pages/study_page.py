@@ -290,9 +290,7 @@ class StudyReport:
             studies = dict.fromkeys(name for claim in wider for name in claim.studies)
             numbers, folders = listed([str(claim.number) for claim in wider]), " ".join(f"runs/{n}" for n in studies)
             which = f"Claim {numbers} is" if len(wider) == 1 else f"Claims {numbers} are"
-            text = (
-                f"{which} about several studies, and decided from all of them together, by engram claims {folders}: see"
-            )
+            text = f"{which} about several studies, and decided from all of them together: engram claims {folders}; see"
             blocks.append(HomeNote(text, "all claims and their verdicts", page.anchor(every.title)))
         if not blocks:
             return []
