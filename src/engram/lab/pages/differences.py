@@ -18,6 +18,7 @@ COLUMNS = {3: 31, 2: 47, 1: 95}  # side by side, and how many letters of a title
 MARKERS, SIGNS = "os^DvP", "●■▲◆▼✚"  # of the series of a panel, in their order
 ROW, SERIES, ABOVE_ROWS = 0.16, 0.085, 0.62  # inches: a line, each series in it, and what else a panel needs
 APART, SPREAD = 0.36, 0.66  # of a line: how far two series lie from each other, and all of them at most
+SHORT = 10  # letters of a line's name, up to which every panel says it, not only the first of a row
 PLAIN = "#3E7CB1"
 
 
@@ -70,6 +71,7 @@ def differences_figure(panels: Sequence[Panel], x_label: str = "Change of the me
     longest = max(len(panel.heading) for panel in panels)
     rows = _rows(panels, next((count for count, letters in COLUMNS.items() if longest <= letters), 1))
     width = max(map(len, rows))
+    every = max(len(line) for panel in panels for line in panel.lines) <= SHORT
     heights = [max(panel.height for panel in row) for row in rows]
     with mpl.rc_context({**STYLE, "font.size": 9}):
         figure = Figure(figsize=(PAGE_WIDTH, sum(heights) + 0.25), layout="constrained")
@@ -79,7 +81,7 @@ def differences_figure(panels: Sequence[Panel], x_label: str = "Change of the me
                 if column < len(row):
                     _draw(axes, row[column])
                     axes.set_xlabel(x_label)
-                    axes.tick_params(axis="y", labelleft=column == 0)
+                    axes.tick_params(axis="y", labelleft=every or column == 0)
                 else:
                     axes.set_visible(False)
     return figure

@@ -1,6 +1,6 @@
 """The figures of a study: its finding, scores over memory sizes, learning curves, and the memory that a score needs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from engram.pictures.canvas import Figure
 MANY = 6  # strategies, from which on the first figures show only those of most interest
 FEATURED = ("lru", "kmeans", "dkm", "fading", "adaptive")
 SCORES = "Dots: mean score over n seeds; lines: its 95 % interval (Student), cut off where it goes beyond all scores."
+WHOSE = {INTERQUARTILE: "Yuen", MEAN: "Student"}  # the intervals of means
 STAR = "*, shaded: no table filled, so all strategies are the same."
 
 
@@ -52,30 +53,9 @@ class Figures:
         if not compared:
             return []
         seeds = {n for _, comparison in compared for n in comparison.seeds}
-        known = max(seeds) >= FEWEST
-        robust = dict.fromkeys(block.env for block, comparison in compared if comparison.middles_differ)
+        robust = {block.env for block, comparison in compared if comparison.middles_differ}
         panels = [self._forest(block, comparison, robust=block.env in robust) for block, comparison in compared]
-        kinds = {panel.scores: "Yuen" if panel.scale in robust else "Student" for panel in panels}
-        measures = " or ".join(f"{kind}{f' ({whose})' if known else ''}" for kind, whose in kinds.items())
-        caption = _joined(
-            f"Left: {measures} of the scores at all sizes at which tables filled"
-            + (
-                ", with its 95 % interval, not drawn far beyond all scores (a dot alone: all runs alike)"
-                if known
-                else ""
-            )
-            + (
-                "; the mean where scores lie between 0 and 1, or interquartile means would all be the same."
-                if MEAN in kinds
-                else "."
-            ),
-            "Right: how probably a run of the strategy with the highest mean scores above one of this row at the same "
-            "size, where there are seeds enough to say so; where the interval crosses the line at one half, chance may "
-            "explain it. Each pair is taken by itself here; the sentence above says so by another rule: " + rule
-            if known
-            else "",
-            worth_in_words(seeds),
-        )
+        caption = _joined(_forest_in_words({panel.scores for panel in panels}, seeds, rule), worth_in_words(seeds))
         drawn = forest.forest(panels, self.looks)
         return [replace(self._drawing(drawn, "finding", caption, across=2), alt=headline)]
 
@@ -286,6 +266,22 @@ class Figures:
         """Write a figure; what is to be seen in it comes first in its caption, and is what screen readers are told."""
         stem = name if env is None or not self._several else f"{short_name(env).lower()}-{name}"
         return write_figure(figure, self.out, stem, _joined(see, caption), alt=see, across=across)
+
+
+def _forest_in_words(kinds: Collection[str], seeds: Collection[int], rule: str) -> str:
+    """What the two sides of a forest plot are, with these kinds of means; `rule` is that of the page's sentence."""
+    where = "of the scores at all sizes at which tables filled"
+    why = "; the mean where scores lie between 0 and 1, or interquartile means would all be the same." * (MEAN in kinds)
+    if max(seeds) < FEWEST:
+        return f"Left: {' or '.join(sorted(kinds))} {where}{why or '.'}"
+    names = " or ".join(f"{kind} ({WHOSE[kind]})" for kind in sorted(kinds))
+    return (
+        f"Left: {names} {where}, with its 95 % interval, cut off far beyond all scores, hidden where it is narrower "
+        f"than its dot{why or '.'} Right: how probably a run of the strategy with the highest mean scores above one of "
+        "this row at the same size, where there are seeds enough to say so; where the interval crosses the line at one "
+        "half, chance may explain it. Each pair is taken by itself here; the sentence above says so by another rule: "
+        f"{rule}"
+    )
 
 
 def featured(strategies: Sequence[str]) -> list[str]:

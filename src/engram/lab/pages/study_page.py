@@ -17,6 +17,7 @@ from engram.lab.labels import strategy_label
 from engram.lab.pages import page
 from engram.lab.pages.block import Block
 from engram.lab.pages.claims_table import claims_blocks
+from engram.lab.pages.doubtful_runs import doubtful_runs
 from engram.lab.pages.figures import Figures, featured
 from engram.lab.pages.finding import Finding, find
 from engram.lab.pages.held import held_blocks
@@ -41,7 +42,6 @@ from engram.lab.results import Results
 from engram.lab.verdicts import ClaimList, place_label
 
 FEW_DETAILS = 4  # sentences, up to which they are not folded away
-FEW = 10  # missing runs, up to which they are named without being folded away
 MOST_NAMED = 6  # of a kind of thing; more are counted
 DATA = {  # files beside the page; evaluations.csv holds what evaluations.parquet does, and is not kept in repositories
     "evaluations.parquet": "with a row for every evaluation",
@@ -203,38 +203,7 @@ class StudyReport:
 
     def warnings(self) -> list[page.Block]:
         """Runs that are missing, runs that should not be in one cell, and runs of an earlier version of the study."""
-        missing, texts = self.results.missing, []
-        if missing:
-            texts.append(f"{len(missing)} of {len(self.results.declared)} runs are missing, and their cells say so.")
-        for cell, runs in self.runs.items():
-            places = [self.results.declared[run_id] for run_id in runs]
-            kinds = {
-                (place["steps"], evaluations_in_words([place]), str(place.get("settings", {}))) for place in places
-            }
-            if len(kinds) > 1:
-                memory = [] if cell.strategy is None else [strategy_label(cell.strategy), str(cell.capacity)]
-                parts = (self.where(cell.env, cell.agent), *memory)
-                texts.append(f"{', '.join(parts)}: its runs differ in more than their seed, so it means nothing.")
-        names = page.Names(missing)
-        shown = names if len(missing) <= FEW else page.Folded("Which runs are missing", [names])
-        warned = [page.Warnings(texts)] if texts else []
-        return [*warned, *([shown] if missing else []), *self.earlier()]
-
-    def earlier(self) -> list[page.Block]:
-        """Runs in the study's folder that are not of the study as it is now, and what was done with them."""
-        replaced, kept = self.results.earlier.replaced, self.results.earlier.kept
-        if not replaced and not kept:
-            return []
-        texts = [
-            f"Some runs in the folder ({len(replaced) + len(kept)}) are not of the study as it was last started: its "
-            "file was changed, or its options were others. To keep versions apart, give the study another name, or "
-            "another folder with --out.",
-            *([f"Left out, as their cells have other runs now: {len(replaced)}."] if replaced else []),
-            *([f"Shown below all the same: {len(kept)}."] if kept else []),
-        ]
-        listed = {"Which runs are left out": replaced, "Which runs of earlier are shown": kept}
-        folded = [page.Folded(title, [page.Names(names)]) for title, names in listed.items() if names]
-        return [page.Warnings(texts), *folded]
+        return doubtful_runs(self.results, self.runs, self.where)
 
     @cached_property
     def evaluation(self) -> str:

@@ -170,13 +170,13 @@ class ForgettingReport(StudyReport):
             f"Mean score of {name} less that of each rival, {seeds_in_words(seeds)}: right of the broken line {name} "
             "scores higher. Each sign is a cell, and the title of its panel says of how many entries per action; where "
             "no table filled there is none. Lines: the 95 % interval of each difference "
-            f"by itself (Welch). Orange: it lies beside 0, which is what is counted above. {worth_in_words(seeds)}"
+            f"by itself (Welch). Orange: it does not hold 0, which is what is counted above. {worth_in_words(seeds)}"
         )
         drawn = differences_figure(list(panels.values()), f"{name}'s mean score less the other's")
         overall = find(self.every_block, self.study.tasks)
         means = [page.Text(overall.headline), *self.figures.finding(overall.headline, overall.rule)]
         return [
-            write_figure(drawn, self.out, "differences", caption.rstrip(), self.finding),
+            write_figure(drawn, self.out, "differences", caption.rstrip(), self.finding, across=1),
             page.Folded("The scores of all sizes together", means),
         ]
 
