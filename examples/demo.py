@@ -123,7 +123,7 @@ def write_report(demo: Demo, runs: Mapping[str, Sequence[Run]], scores: Sequence
         f"MFEC on CartPole with {demo.capacity} states per action: four ways to forget",
         [
             page.Text(" ".join(in_words(scores))),
-            page.Drawing(svg, caption + lines),
+            page.Drawing([svg], caption + lines),
             page.Section("Scores", [summary]),
             page.Section("Scores by seed", [by_seed]),
             page.Section("How it was made", [how_it_was_made(demo, [run for group in runs.values() for run in group])]),

@@ -99,7 +99,7 @@ def test_the_page_leads_with_the_count_and_draws_what_is_counted(tmp_path: Path)
     assert isinstance(drawing, page.Drawing)
     assert drawing.alt == report.finding
     assert "n = 3: right of the broken line Fading scores higher" in drawing.caption
-    assert "".join(drawing.svgs).count("less LRU") == 1
+    assert "".join(drawing.svgs).count("less LRU") == 2  # once for each panel
     assert isinstance(folded, page.Folded)
     rule, where = report.details()
     assert isinstance(rule, page.Text)

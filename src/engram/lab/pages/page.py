@@ -84,7 +84,7 @@ class Warnings:
 class Drawing:
     """A figure and its caption."""
 
-    svgs: Sequence[str]  # one, or its columns, which stand below one another where the screen is narrow
+    svgs: list[str]  # one, or its columns, which stand below one another where the screen is narrow
     caption: str
     file: str = ""  # the path of the figure as a file, relative to the page
     alt: str = ""  # what is to be seen in it, for those who do not see it; by default its caption
