@@ -26,13 +26,13 @@ def by_size(cell: Cell) -> float:
 def test_best_asks_for_the_mean_of_a_group_and_for_no_single_cell() -> None:
     known = evidence(by_size)
     found = best(known, "dkm", ["lru", "sur"], [GROUP])
-    assert [(each.needed, each.text) for each in found.statements] == [
-        (True, "DkM scores x above LRU (CartPole, NEC, mean over 2 cells)"),
-        (True, "DkM scores x above SUR (CartPole, NEC, mean over 2 cells)"),
-        (False, "DkM scores x above LRU (CartPole, NEC, 50)"),
-        (False, "DkM scores x above SUR (CartPole, NEC, 50)"),
-        (False, "DkM scores x above LRU (CartPole, NEC, 100)"),
-        (False, "DkM scores x above SUR (CartPole, NEC, 100)"),
+    assert [(each.needed, each.quantity.above, each.quantity.where) for each in found.statements] == [
+        (True, "above LRU", "CartPole, NEC, mean over 2 cells"),
+        (True, "above SUR", "CartPole, NEC, mean over 2 cells"),
+        (False, "above LRU", "CartPole, NEC, 50"),
+        (False, "above SUR", "CartPole, NEC, 50"),
+        (False, "above LRU", "CartPole, NEC, 100"),
+        (False, "above SUR", "CartPole, NEC, 100"),
     ]
     pairs = [(cell.scores["dkm"], cell.scores["lru"]) for size in (50, 100) for cell in _cells(known, size)]
     assert found.statements[0].interval == pytest.approx(pooled_difference(pairs))
@@ -63,7 +63,7 @@ def test_rivals_count_by_their_mean_and_environments_by_their_units() -> None:
     cells = [cell for size in (50, 100) for cell in _cells(known, size)]
     both = above("dkm", ["lru", "sur"], "here", cells, among=1)
     assert both.interval.estimate == pytest.approx(np.mean([30 - 5, 30 - 14]))
-    assert both.text == "DkM scores x above LRU and SUR (here, mean over 2 cells)"
+    assert (both.quantity.above, both.quantity.where) == ("above LRU and SUR", "here, mean over 2 cells")
     scaled = above("dkm", ["lru", "sur"], "here", cells, among=1, units={CARTPOLE: 50.0})
     assert tuple(scaled.interval) == pytest.approx(np.array(both.interval) / 50)
     assert "41.0 % of a game's range above LRU and SUR" in scaled.said

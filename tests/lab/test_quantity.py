@@ -34,6 +34,6 @@ def test_what_is_said(quantity: Quantity, interval: tuple[float, float, float], 
     assert quantity.said(Interval(*interval)) == said
 
 
-def test_the_text_names_the_number_without_its_value() -> None:
-    assert SCORES.text == "DkM scores x above kM (CartPole, NEC)"
-    assert COST.text == "a write takes x % of a lookup longer (1,000 entries)"
+def test_a_number_can_be_told_without_its_interval() -> None:
+    assert SCORES.measured(Interval(-inf, -122.4, inf)) == "DkM scores 122 below kM (CartPole, NEC)"
+    assert COST.measured(Interval(-0.01, 0.031, 0.07)) == "a write takes 3.1 % of a lookup longer (1,000 entries)"

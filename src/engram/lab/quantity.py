@@ -17,16 +17,14 @@ class Quantity:
     unit: str = ""  # of a lookup: between the number and the words above
     percent: bool = False
 
-    @property
-    def text(self) -> str:
-        """The number without its value: `DkM scores x above kM (CartPole, NEC)`."""
-        return f"{self.subject} x {'% ' if self.percent else ''}{self._unit}{self.above}{self._place}"
+    def measured(self, interval: Interval) -> str:
+        """The number with its value, rounded: `DkM scores 122 below kM (CartPole, NEC)`."""
+        estimate = interval.estimate
+        return f"{self.subject} {self._number(estimate, interval)} {self._unit}{self._side(estimate)}{self._place}"
 
     def said(self, interval: Interval) -> str:
         """The number with its value and its 95 % interval, rounded."""
-        estimate = interval.estimate
-        value = f"{self._number(estimate, interval)} {self._unit}{self._side(estimate)}"
-        return f"{self.subject} {value}{self._place}, {self._bounds(interval)}"
+        return f"{self.measured(interval)}, {self._bounds(interval)}"
 
     @property
     def _unit(self) -> str:

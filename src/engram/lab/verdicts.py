@@ -72,11 +72,6 @@ class Statement:
         )
 
     @property
-    def text(self) -> str:
-        """What is stated, without numbers."""
-        return self.quantity.text
-
-    @property
     def said(self) -> str:
         """What was measured, in plain words."""
         return self.quantity.said(self.interval)
@@ -165,7 +160,10 @@ class Claim:
         few = [each for each in found.statements if min(each.seeds.values(), default=0) < self.least_seeds]
         lacking = [
             *found.lacking,
-            *(f"{each.text}: {in_words(each.seeds, self.unit)}, {self.least_seeds} needed" for each in few),
+            *(
+                f"{each.quantity.measured(each.interval)}: {in_words(each.seeds, self.unit)}, {self.least_seeds} needed"
+                for each in few
+            ),
         ]
         verdict = judge([each for each in found.statements if each not in few], lacking, found.left_out)
         if verdict.word == FEW and self.enough_seeds:
