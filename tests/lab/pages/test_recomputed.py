@@ -352,6 +352,7 @@ class Written(NamedTuple):
     key: Key
     text: str
     row: Sequence[str | Entry]
+    group: str  # what stands above its row and others
     bold: bool
 
 
@@ -360,15 +361,17 @@ def cells(table: Table, ours: Computed) -> Iterator[Written]:
     place = re.match(r"(?:(\w+), )?(\w+)(?::| after|,)", table.caption)
     assert place is not None, table.caption
     by_env, by_size = table.header[0] == "environment", "entries per action" in table.header
-    for row in table.rows:
+    group = ""
+    for number, row in enumerate(table.rows):
+        group = table.groups.get(number, group)
         heads = texts(row)[: by_env + by_size]
-        env = heads[0] if by_env else place[1] or ours.envs[0]
+        env = heads[0] if by_env else group.partition(",")[0] or place[1] or ours.envs[0]
         for name, cell in zip(table.header[len(heads) :], row[len(heads) :], strict=True):
             text, bold = (cell.text, cell.bold) if isinstance(cell, Entry) else (cell, False)
             if text in ("–", "missing"):
                 continue
             size = 0 if heads[-1] == "all that filled" else int(heads[-1].replace(",", "")) if by_size else None
-            yield Written((env, place[2], name if by_size else None, size), text, row, bold)
+            yield Written((env, place[2], name if by_size else None, size), text, row, group, bold)
 
 
 def about(shown: Shown, words: str) -> list[Table]:
@@ -390,7 +393,7 @@ def test_tables_of_scores(study: tuple[Computed, Shown]) -> None:
         values = ours.scores[cell.key]
         agrees(cell.text, values)
         below = [line for each in cell.row if isinstance(each, Entry) for line in each.below]
-        low, high = seeds(" ".join([table.caption, *below]))
+        low, high = seeds(" ".join([table.caption, cell.group, *below]))
         assert low <= len(values) <= high
         assert not cell.bold or len(values) >= 3
     if "entries per action, after" not in str([table.caption for table in shown.tables()]):  # a page of its own
