@@ -20,6 +20,18 @@ def test_there_are_notebooks_and_none_holds_outputs() -> None:
         assert all(not cell.get("outputs") for cell in cells), f"clear the outputs of {path.name}"
 
 
+def test_every_page_is_listed_in_a_table_of_contents() -> None:
+    pages = {path for pattern in ("docs/*.md", "results/*.md", "results/*/*.md") for path in ROOT.glob(pattern)}
+    listed = {ROOT / "docs" / "index.md"}
+    for path in pages:
+        for block in re.findall(r"```\{toctree\}\n(.*?)```", path.read_text(), re.DOTALL):
+            for line in block.splitlines():
+                if line and not line.startswith(":"):
+                    name = re.sub(r".*<(.*)>", r"\1", line)
+                    listed.add((path.parent / f"{name}.md").resolve())
+    assert pages - listed == set()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_run(path: Path, tmp_path: Path) -> None:
