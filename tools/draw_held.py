@@ -34,7 +34,7 @@ from engram.typing import Doubles
 RESULTS = Path(__file__).parents[1] / "results"
 SOURCE, SEEDS = "forgetting-confirmed", range(10, 30)  # the study that has all four strategies, and its seeds
 STRATEGIES = ("lru", "kmeans", "dkm", "fading")
-HARDLY_A_CLUSTER = 2  # states that an entry counts, below which it averages hardly more than one
+HARDLY_A_CLUSTER = 2  # states that an entry counts, below which it hardly averages
 FAST = 1.0  # of a pole's velocity
 ARROWS = "<>"  # CartPole's actions: push left, push right
 
@@ -166,7 +166,7 @@ def caption(place: Place, held: Sequence[Held], seed: int, seeds: int) -> str:
     for each in held:
         places = each.places
         if each.scene.plan is not None:
-            where = f"{len({tuple(cell) for cell in places.round().astype(int).tolist()})} cells"
+            where = f"{len({tuple(cell) for cell in places.round().astype(int).tolist()})} squares of the grid"
         else:
             low, high = np.percentile(places[:, 1], [2.5, 97.5])
             velocities = each.plane.labels[1].replace("velocity", "velocities")
@@ -189,13 +189,13 @@ def explanation(held: Sequence[Held]) -> str:
     largest = max(sizes, key=sizes.__getitem__)
     single = [label for label, size in sizes.items() if size < HARDLY_A_CLUSTER]
     text = f"In the median an entry counts {_told(sizes, '{:.2g}')} states: {largest} averages most, early returns too"
-    text += f", and {listed(single)} hardly more than one. " if single else ". "
+    text += f", and {listed(single)} two at most. " if single else ". "
     if held[0].scene.plan is not None:
         known = {each.label: float((each.snapshot.values > 0).mean()) for each in held}
         between = {
             each.label: float((np.abs(each.places - each.places.round()) > 1e-3).any(axis=1).mean()) for each in held
         }
-        text += f"Of entries {_told(between, '{:.0%}')} lie between cells, as means of several. "
+        text += f"Of entries {_told(between, '{:.0%}')} lie between squares, as means of several. "
         least = min(known, key=known.__getitem__)
         if known[least] < 0.5:
             text += (

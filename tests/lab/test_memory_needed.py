@@ -1,40 +1,29 @@
-"""How much memory a score needs, against a loop over the sizes: on plateaus, steps and curves that fall."""
+"""How much memory a score needs, against a fine grid of sizes: on plateaus, steps and curves that fall."""
 
-from collections.abc import Sequence
-from math import exp, log, sqrt
+from math import exp, inf, log, sqrt
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.lab.memory_needed import first_reached, needed_memory
+from engram.lab.memory_needed import memory_for, needed_memory
 
 SUR_IN_THE_OPEN_ROOM = {2: 0.0, 5: 0.0, 10: 0.0, 25: 0.0, 50: 0.0, 100: 1.0, 150: 1.0, 200: 1.0}
 
 
-def reached(curve: Sequence[float], x: Sequence[float], target: float) -> float:
-    """Where a curve that never falls first reaches a target, one point after the other."""
-    if target <= curve[0]:
-        return x[0]
-    for i in range(1, len(curve)):
-        if curve[i] >= target:
-            part = (target - curve[i - 1]) / (curve[i] - curve[i - 1])
-            return x[i - 1] + part * (x[i] - x[i - 1])
-    return x[-1]
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(1, 8), st.integers(1, 4), st.sampled_from([(), (1,), (7,), (3, 2)]))
-def test_where_a_curve_first_reaches_a_target(seed: int, points: int, targets: int, shape: tuple[int, ...]) -> None:
-    """Few values, so that curves have flat parts and targets that are met exactly."""
-    draw = np.random.default_rng(seed)
-    x = np.log(np.sort(draw.choice(np.arange(1, 10_000), points, replace=False)))
-    curves = np.maximum.accumulate(draw.integers(0, 6, (*shape, points)) / 4, axis=-1)
-    wanted = draw.integers(-2, 9, (*shape, targets)) / 4
-    found = first_reached(wanted, curves, x)
-    assert found.shape == wanted.shape
-    for place in np.ndindex(wanted.shape):
-        assert found[place] == reached(curves[place[:-1]].tolist(), x.tolist(), float(wanted[place]))
+@given(st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=6), st.integers(-14, 14).map(lambda n: n / 4))
+def test_a_score_needs_the_smallest_memory_on_a_fine_grid_that_has_it(means: list[float], score: float) -> None:
+    """Few values, so that curves have flat parts, fall, and meet scores exactly."""
+    sizes = [3.0**i for i in range(len(means))]
+    grid = np.linspace(0, np.log(sizes[-1]), 600 * max(len(means) - 1, 1) + 1)
+    curve = np.interp(grid, np.log(sizes), means)
+    enough = np.flatnonzero(curve >= score - 1e-9)
+    found = memory_for({int(size): mean for size, mean in zip(sizes, means, strict=True)}, score)
+    if len(enough) == 0:
+        assert found == inf
+    else:
+        assert log(found) == pytest.approx(grid[enough[0]], abs=3e-3)
 
 
 def at(means: dict[int, float], level: float) -> float:
@@ -61,17 +50,24 @@ def test_steps_between_plateaus() -> None:
 def test_a_size_that_scores_lower_than_a_smaller_one_is_passed_over() -> None:
     falling = {50: 10.0, 100: 5.0, 200: 30.0}
     assert at(falling, 10) == pytest.approx(50)
-    assert at(falling, 20) == pytest.approx(sqrt(100 * 200))
+    assert at(falling, 17.5) == pytest.approx(sqrt(100 * 200))
     only_down = needed_memory({50: 10.0, 100: 5.0})
     assert (only_down.scores.tolist(), only_down.sizes.tolist()) == ([10.0], [pytest.approx(50)])
     assert needed_memory({50: 3.0}).scores.tolist() == [3.0]
 
 
-@given(st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=8))
-def test_the_line_is_what_a_loop_over_the_sizes_finds(means: list[float]) -> None:
-    sizes = [2.0**i for i in range(len(means))]
-    best = [max(means[: i + 1]) for i in range(len(means))]
-    line = needed_memory(dict(zip(map(int, sizes), means, strict=True)))
-    assert (line.scores[0], line.scores[-1]) == (best[0], best[-1])
-    for level, size in zip(line.scores, line.sizes, strict=True):
-        assert log(size) == pytest.approx(reached(best, [log(each) for each in sizes], float(level)), abs=1e-9)
+def test_after_a_fall_the_way_up_begins_where_it_fell_to() -> None:
+    falling = {25: 0.07, 50: 0.01, 100: 0.13}
+    assert at(falling, 0.10) == pytest.approx(50 * 2 ** (9 / 12))
+    assert memory_for(falling, 0.10) == pytest.approx(50 * 2 ** (9 / 12))
+    assert memory_for(falling, 0.14) == inf
+
+
+@given(st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=8), st.floats(0, 1))
+def test_the_line_says_what_each_score_needs(means: list[float], part: float) -> None:
+    by_size = {2**i: mean for i, mean in enumerate(means)}
+    line = needed_memory(by_size)
+    assert (line.scores[0], line.scores[-1]) == (means[0], max(means))
+    assert (np.diff(line.sizes) >= 0).all()
+    level = means[0] + part * (max(means) - means[0])
+    assert at(by_size, level) == pytest.approx(memory_for(by_size, level), rel=1e-6)

@@ -1,6 +1,7 @@
 """How much memory a score needs: where the mean score, as a function of the memory size, first reaches it."""
 
 from collections.abc import Mapping
+from math import exp, inf, log
 from typing import NamedTuple
 
 import numpy as np
@@ -15,31 +16,32 @@ class Needed(NamedTuple):
     sizes: Array  # [P], entries per action
 
 
+def memory_for(means: Mapping[int, float], score: float) -> float:
+    """The smallest memory whose mean score is as high, given the means at several sizes; infinite if none is.
+
+    Between two sizes the mean is straight over the logarithm of the size. What the smallest size reaches, it is enough
+    for.
+    """
+    sizes = sorted(means)
+    right = next((i for i, size in enumerate(sizes) if means[size] >= score), None)
+    if right is None:
+        return inf
+    if right == 0:
+        return float(sizes[0])
+    low, high = sizes[right - 1], sizes[right]
+    part = (score - means[low]) / (means[high] - means[low])
+    return exp(log(low) + part * (log(high) - log(low)))
+
+
 def needed_memory(means: Mapping[int, float]) -> Needed:
     """The corners of the line of memory needed, given the mean score at each size.
 
     Between two corners it is straight over the logarithm of the size. Where a larger memory scores no higher, the line
-    jumps: any more than the score of the plateau needs more memory than all of the plateau.
+    jumps: any more than the highest score so far needs more memory than all of these sizes.
     """
-    sizes = sorted(means)
-    reached = np.maximum.accumulate([means[size] for size in sizes])
-    corners = np.unique(reached)
-    levels = np.sort(np.concatenate([corners, np.nextafter(corners[:-1], np.inf)]))  # each, and a bit more than it
-    return Needed(levels, np.exp(first_reached(levels, reached, np.log(sizes))))
-
-
-def first_reached(targets: Array, curves: Array, x: Array) -> Array:
-    """Where each curve [..., N] over x [N], which never falls, first reaches its targets [..., M]: [..., M].
-
-    Between two points a curve is straight. A target below the curve is reached at its beginning, one above it at its
-    end.
-    """
-    at = (curves[..., None, :] < targets[..., None]).sum(axis=-1)  # the first point that is enough
-    right = np.clip(at, min(1, len(x) - 1), len(x) - 1)
-    left = np.maximum(right - 1, 0)
-    low, high = (np.take_along_axis(curves, each, axis=-1) for each in (left, right))
-    rise = high - low
-    part = np.where(rise > 0, (targets - low) / np.where(rise > 0, rise, 1), 1.0)
-    between = x[left] + np.clip(part, 0, 1) * (x[right] - x[left])
-    found: Array = np.where(at == 0, x[0], np.where(at == len(x), x[-1], between))
-    return found
+    first, *larger = sorted(means)
+    scores = [means[first]]
+    for size in larger:
+        if means[size] > scores[-1]:
+            scores += [float(np.nextafter(scores[-1], inf)), means[size]]
+    return Needed(np.array(scores), np.array([memory_for(means, score) for score in scores]))

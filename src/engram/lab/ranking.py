@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -106,18 +107,30 @@ def together(count: int) -> float:
     return 1 - 0.05 / max(count, 1)
 
 
+class Highest(NamedTuple):
+    """The strategy with the highest mean, and how the others stand to it."""
+
+    name: str
+    below: tuple[str, ...]  # beyond chance, its differences to all others together at 95 %
+    alike: tuple[str, ...]  # not told from it
+
+
+def highest_of(scores: Mapping[str, Array]) -> Highest:
+    """Which strategy has the highest mean, and which of the others chance between seeds does not tell from it."""
+    first = max(scores, key=lambda name: float(scores[name].mean()))
+    level = together(len(scores) - 1)
+    others = [name for name in scores if name != first]
+    below = tuple(name for name in others if difference(scores[first], scores[name], level=level).above(0))
+    return Highest(first, below, tuple(name for name in others if name not in below))
+
+
 def best_of(scores: Mapping[str, Array]) -> tuple[str, ...]:
     """The strategy with the highest mean, and those that chance between seeds does not tell from it.
 
-    None unless at least half of the others lie below it beyond chance: where hardly any does, nobody has won. Its
-    differences to all others hold together with 95 % confidence.
+    None unless at least half of the others lie below it beyond chance: where hardly any does, nobody has won.
     """
     if len(scores) < 2:
         return ()
-    first = max(scores, key=lambda name: float(scores[name].mean()))
-    level = together(len(scores) - 1)
-    alike = [
-        name for name in scores if name == first or not difference(scores[first], scores[name], level=level).above(0)
-    ]
-    below = len(scores) - len(alike)
-    return tuple(alike) if 2 * below >= len(scores) - 1 else ()
+    found = highest_of(scores)
+    few = 2 * len(found.below) < len(scores) - 1
+    return () if few else tuple(name for name in scores if name not in found.below)

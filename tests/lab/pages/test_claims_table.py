@@ -118,7 +118,7 @@ def test_a_study_shows_the_claims_that_concern_it(tmp_path: Path) -> None:
 def test_claims_are_written_for_readers_of_a_repository(tmp_path: Path) -> None:
     write_claims(CLAIMS, Evidence(), tmp_path / "claims.md")
     text = (tmp_path / "claims.md").read_text()
-    assert text.startswith("# The paper's claims\n\nOf 18 claims 18 have too few runs.\n")
+    assert text.startswith("# The paper's claims\n\nAll 18 claims have too few runs.\n")
     verdicts, rules = text.split("\n## The rules\n")
     assert all(f"\n| {claim.number} | " in part for claim in CLAIMS.claims for part in (verdicts, rules))
     assert verdicts.count("**… too few runs**") == len(CLAIMS.claims)

@@ -8,8 +8,9 @@ import numpy as np
 from engram.lab.cell import Cell
 from engram.lab.grid import Grid, Study
 from engram.lab.pages import page
-from engram.lab.pages.curve_captions import curves_in_words, curves_of_envs_in_words, dips_in_words
+from engram.lab.pages.curve_captions import curves_in_words, curves_of_envs_in_words, dips_in_words, ends_in_words
 from engram.lab.pages.study_page import StudyReport
+from engram.paper.grids import FIVE
 from tests.lab.pages.synthetic import declare, results, spread_out
 
 STEPS = tuple(range(500, 6_500, 500))
@@ -41,19 +42,45 @@ def test_who_ends_highest_is_told_with_the_size_at_which_that_is_clearest(tmp_pa
 
     said = curves_in_words(report(tmp_path, mean).every_block)
     assert said == (
-        "With MFEC kM ends above all others, beyond chance, at 50 and 500 entries (at 50 with 200, DkM, the next, with "
+        "With MFEC kM ends above all others beyond chance at 50 and 500 entries (at 50 with 200, DkM, the next, with "
         "150)."
     )
 
 
-def test_several_that_chance_does_not_tell_apart_are_named_together(tmp_path: Path) -> None:
+def test_those_that_chance_does_not_tell_from_the_highest_are_not_said_to_be_above_the_rest(tmp_path: Path) -> None:
     def mean(cell: Cell) -> float:
-        return 100.0 if cell.strategy == "lru" and cell.capacity == 50 else 200.0
+        if cell.capacity == 500:
+            return 100.0
+        return {"lru": 100.0, "dkm": 198.0}.get(str(cell.strategy), 200.0)
 
     said = curves_in_words(report(tmp_path, mean).every_block)
-    assert said == "With MFEC kM or DkM ends highest, above LRU beyond chance, at 50 entries."
+    assert said == "With MFEC kM ends highest at 50 entries, above LRU beyond chance; DkM is not told from it."
     alike = curves_in_words(report(tmp_path / "alike", lambda cell: 100.0).every_block)
-    assert alike == "With MFEC no strategy ends above another beyond chance at any size."
+    assert alike == "With MFEC no strategy can be told from the one that ends highest, at any size."
+
+
+def test_one_that_lies_below_is_told_also_where_too_few_do_for_a_winner(tmp_path: Path) -> None:
+    """In tables nothing is bold unless half of the others lie below; that does not mean that nobody does."""
+
+    def mean(cell: Cell) -> float:
+        return {"lru": 60.0, "kmeans": 200.0, "dkm": 199.0, "rew": 198.0, "sur": 197.0}[str(cell.strategy)]
+
+    study = Study("mine", "Mine", (Grid("mfec", "CartPole-v1", 6_000, range(5), FIVE, (50,)),))
+    found = results(study, spread_out(mean, 4.0), places=declare(study, tmp_path))
+    (block,) = StudyReport(found, tmp_path, study).every_block
+    assert block.best(50) == ()
+    assert ends_in_words([block]) == (
+        "With MFEC kM ends highest, above LRU beyond chance; REW, SUR and DkM are not told from it."
+    )
+
+
+def test_of_sizes_that_are_not_drawn_it_is_not_said_who_ends_highest(tmp_path: Path) -> None:
+    def mean(cell: Cell) -> float:
+        return 200.0 if cell.strategy == "dkm" and cell.capacity == 500 else 100.0
+
+    blocks = report(tmp_path, mean).every_block
+    assert "DkM ends above all others" in curves_in_words(blocks)
+    assert "DkM" not in curves_in_words(blocks, {"mfec": [50]})
 
 
 def test_of_two_seeds_nothing_is_told_but_returns_that_fall_back_in_both(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_all_links_lead_somewhere(site: Path) -> None:
 
 def test_the_first_page_has_claims_film_data_and_commands(site: Path, folder: Path) -> None:
     html = (site / "index.html").read_text()
-    assert "Of 18 claims of the paper 18 have too few runs." in html
+    assert "All 18 claims of the paper have too few runs." in html
     assert html.count("the rule, and what it rests on") == 18
     assert '<a class="film" href="memory.gif"><img src="memory.png" alt="LRU finds it &amp; kM does not."' in html
     assert 'width="400" height="300"' in html

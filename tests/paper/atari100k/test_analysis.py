@@ -145,20 +145,20 @@ def test_agents_with_fewer_games_are_compared_on_those(shown: Reader) -> None:
 def test_the_finding_says_where_it_stands_among_published_agents(whole: Atari100kReport) -> None:
     plain, sticky = ([mean(each) for each in expected(BENCHMARK, "mfec", way)] for way in SHARES)
     assert whole.finding == (
-        "After 100,000 training steps, MFEC scores above seven and below EfficientZero, of eight published agents, on "
-        f"the 26 games: its median human-normalised score is {median(plain):.2f} (n = 3), and theirs are 0.13 to 1.09, "
-        "where 0 is random play and 1 a person."
+        "After 100,000 training steps, MFEC stands by its median above seven and below EfficientZero, of eight published "
+        f"agents, on the 26 games: its human-normalised score is {median(plain):.2f} (n = 3), and theirs are 0.13 to "
+        "1.09, where 0 is random play and 1 a person."
     )
     assert whole.found.short == (
-        "After 100,000 training steps, MFEC scores above seven and below EfficientZero, of eight published agents, on "
-        "the 26 games."
+        "After 100,000 training steps, MFEC stands by its median above seven and below EfficientZero, of eight published "
+        "agents, on the 26 games."
     )
     details = " ".join(whole.found.details)
     assert (
         f"MFEC has a median human-normalised score of {median(plain):.3f} without sticky actions (mean "
         f"{mean(plain):.3f}) and {median(sticky):.3f} with sticky actions (mean {mean(sticky):.3f}), over the 26 games"
     ) in details
-    assert "D3QN scores" in details
+    assert "D3QN stands by its median" in details
     assert "A run of MFEC, evaluation included, takes 1.0 minutes of processor time and 10.0 MB of memory" in details
     above = number_in_words(sum(each > 1 for each in plain))
     assert f"without sticky actions above a person in {above} and not above random play in none;" in details

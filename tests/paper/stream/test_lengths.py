@@ -40,7 +40,7 @@ def test_the_halves_that_are_held_are_told_by_length() -> None:
         "DkM forgets too fast to be a clustering: with 10 points kept, it holds some of both halves of streams of 40 "
         "and 80 points, and from 160 points on what LRU holds, nothing of the first half."
     )
-    assert kept.short == "DkM forgets too fast to be a clustering: it ends with what LRU holds."
+    assert kept.short == "DkM forgets too fast to be a clustering: of a long stream it holds in the end what LRU holds."
     assert kept.beginning == "Of streams of 20 points DkM holds what kM holds, nothing of the second half. "
 
 

@@ -2,10 +2,8 @@
 
 from collections.abc import Collection, Mapping
 
-import numpy as np
-
 from engram.lab.labels import strategy_label
-from engram.lab.memory_needed import first_reached
+from engram.lab.memory_needed import memory_for
 from engram.lab.pages.block import Block
 from engram.lab.pages.finding import FEW_PLACES
 from engram.lab.pages.numbers import score_number
@@ -14,7 +12,7 @@ from engram.lab.ranking import Comparison
 
 
 def highest_in_words(blocks: Mapping[str, Block]) -> str:
-    """Which strategy has the highest mean at most sizes, in blocks by their names; nothing where none has."""
+    """Which strategy most often has the highest mean, in blocks by their names; nothing where none has."""
     parts, firsts, level = [], dict[str, int](), 0
     for where, block in blocks.items():
         comparison = block.comparison
@@ -37,14 +35,14 @@ def highest_in_words(blocks: Mapping[str, Block]) -> str:
         return sentence(f"in none of {panels} has one strategy alone the highest mean most often")
     (name, times), *others = ranked
     rest = [f"{other} in {number_in_words(count)}" for other, count in others]
-    rest += [f"several equally often in {number_in_words(level)}"] if level else []
     where = f"all {panels}" if times == len(parts) else f"{number_in_words(times)} of {panels}"
-    head = f"in {where} {name} has the highest mean at most sizes at which tables filled"
-    return sentence(f"{head}{f'; {listed(rest)}' if rest else ''}")
+    head = f"in {where} {name} most often has the highest mean, of the sizes at which tables filled"
+    equally = f"; in {number_in_words(level)} several have it equally often" if level else ""
+    return sentence(f"{head}{f'; {listed(rest)}' if rest else ''}{equally}")
 
 
 def _most_often_highest(comparison: Comparison) -> tuple[list[str], int]:
-    """The strategies that have the highest mean, without a tie, at most sizes, and at how many."""
+    """The strategies that most often have the highest mean, without a tie, and at how many sizes."""
     wins = dict.fromkeys(comparison.order, 0)
     for size in comparison.sizes:
         means = {name: float(by_size[size].mean()) for name, by_size in comparison.scores.items()}
@@ -56,7 +54,7 @@ def _most_often_highest(comparison: Comparison) -> tuple[list[str], int]:
 
 
 def needed_in_words(where: str, block: Block, strategies: Collection[str]) -> str:
-    """How much memory others need for the best score of LRU, or of the first strategy; nothing if none reaches it.
+    """How much less memory others need for the best score of LRU, or of the first strategy; nothing if none does.
 
     Only sizes at which tables filled count: at others all strategies are the same.
     """
@@ -70,17 +68,8 @@ def needed_in_words(where: str, block: Block, strategies: Collection[str]) -> st
     first = "lru" if "lru" in means else next(iter(means))
     level = max(means[first].values())
     enough = min(size for size, mean in means[first].items() if mean == level)
-    parts = [
-        f"{strategy_label(name)} {_needed(by_size, level):,.0f}"
-        for name, by_size in means.items()
-        if name != first and max(by_size.values()) >= level
-    ]
+    others = {name: memory_for(by_size, level) for name, by_size in means.items() if name != first}
+    parts = [f"{strategy_label(name)} {size:,.0f}" for name, size in others.items() if size < enough]
     score = score_number(level, block.digits)
     about = f"{where}: for the {score} that {strategy_label(first)} reaches with {enough:,} entries"
     return f"{about}, {listed(parts)} are enough (interpolated, without an interval)." if parts else ""
-
-
-def _needed(means: Mapping[int, float], level: float) -> float:
-    sizes = sorted(means)
-    reached = np.maximum.accumulate([means[size] for size in sizes])
-    return float(np.exp(first_reached(np.array([level]), reached, np.log(sizes)))[0])

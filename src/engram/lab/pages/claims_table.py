@@ -66,6 +66,11 @@ class Scoreboard:
         """The counts in a sentence; `claims` says whose they are."""
         if len(self.verdicts) == 1:
             return f"The claim {SENTENCES[self.verdicts[0].word][0]}."
+        (word, count), *others = ((word, count) for word, count in self.counts.items() if count)
+        if not others:
+            if word == FAILS:
+                return f"None of the {count} {claims} holds."
+            return f"{'Both' if count == 2 else f'All {count}'} {claims} {SENTENCES[word][1]}."
         *first, last = self.parts
         return f"Of {len(self.verdicts)} {claims} {', '.join(first)}{' and ' if first else ''}{last}."
 
@@ -85,7 +90,8 @@ class Scoreboard:
     def details(self) -> list[page.Block]:
         """The table, and what holds for all rules."""
         rules = page.Folded("How claims are decided", [page.Text(self.claims.note)])
-        return [self.table, page.Text(BARS, note=True), rules]
+        bars = any(verdict.word != FEW and verdict.decisive is not None for verdict in self.verdicts)
+        return [self.table, *([page.Text(BARS, note=True)] if bars else []), rules]
 
     @property
     def blocks(self) -> list[page.Block]:

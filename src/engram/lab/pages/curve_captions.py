@@ -1,6 +1,7 @@
 """What is to be seen in learning curves, in words: who ends highest, and whose return falls."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,14 +13,19 @@ from engram.lab.pages.block import Block
 from engram.lab.pages.falls import falls_in_words
 from engram.lab.pages.numbers import score_number
 from engram.lab.pages.wording import listed, seeds_in_words, sentence
+from engram.lab.ranking import Highest, highest_of
 from engram.lab.statistics import FEWEST
 
 MOST_GROUPS = 2  # of sizes at which the same strategies end highest
 
 
-def curves_in_words(blocks: Sequence[Block]) -> str:
-    """Who ends highest and whose return falls, for blocks of one environment; empty if nothing can be said."""
-    return " ".join(text for text in (ends_in_words(blocks), _falls(blocks)) if text)
+def curves_in_words(blocks: Sequence[Block], drawn: Mapping[str, Collection[int]] | None = None) -> str:
+    """Who ends highest and whose return falls, for blocks of one environment; empty if nothing can be said.
+
+    `drawn` are the sizes whose curves are to be seen, by agent, if not all: of others it is not said who ends highest.
+    """
+    seen = blocks if drawn is None else [replace(block, sizes=sorted(drawn.get(block.agent, ()))) for block in blocks]
+    return " ".join(text for text in (ends_in_words(seen), _falls(blocks)) if text)
 
 
 def curves_of_envs_in_words(blocks: Sequence[Block]) -> str:
@@ -48,32 +54,33 @@ def ends_in_words(blocks: Sequence[Block]) -> str:
     for block in blocks:
         sizes = [size for size in block.filled_sizes if len(block.complete_at(size)) > 1]
         if sizes:
-            parts.append(f"with {label_of(block.agent)} {_ends(block, sizes)}")
-    return sentence("; ".join(parts)) if parts else ""
+            parts.append(sentence(f"with {label_of(block.agent)} {_ends(block, sizes)}"))
+    return " ".join(parts)
 
 
 def _ends(block: Block, sizes: Sequence[int]) -> str:
     """What is said of one agent: who ends highest at most sizes, and second most often."""
-    by_names: dict[tuple[str, ...], list[int]] = {}
+    where: dict[Highest, list[int]] = {}
     for size in sizes:
-        if names := block.best(size):
-            by_names.setdefault(names, []).append(size)
+        found = highest_of(block.complete_at(size))
+        if found.below:
+            where.setdefault(found, []).append(size)
     several = len(sizes) > 1
-    if not by_names:
+    if not where:
         if max(block.seeds) < FEWEST:
             return f"no strategy can be told from another ({seeds_in_words(block.seeds)})"
-        return f"no strategy ends above another beyond chance{' at any size' if several else ''}"
+        return f"no strategy can be told from the one that ends highest{', at any size' if several else ''}"
     parts = []
-    for names, where in sorted(by_names.items(), key=lambda item: -len(item[1]))[:MOST_GROUPS]:
-        there = f", at {listed([f'{size:,}' for size in where])} entries" if several else ""
-        if len(names) == 1:
-            lead = _lead_in_words(block, *names, where)
-            parts.append(f"{strategy_label(*names)} ends above all others, beyond chance{there} ({lead})")
+    for found, there in sorted(where.items(), key=lambda item: -len(item[1]))[:MOST_GROUPS]:
+        at = f" at {listed([f'{size:,}' for size in there])} entries" if several else ""
+        name = strategy_label(found.name)
+        if found.alike:
+            below, alike = (listed([strategy_label(each) for each in some]) for some in (found.below, found.alike))
+            are = "are" if len(found.alike) > 1 else "is"
+            parts.append(f"{name} ends highest{at}, above {below} beyond chance; {alike} {are} not told from it")
         else:
-            first = listed([strategy_label(name) for name in names], "or")
-            below = listed([strategy_label(name) for name in block.strategies if name not in names])
-            parts.append(f"{first} ends highest, above {below} beyond chance{there}")
-    return ", and ".join(parts)
+            parts.append(f"{name} ends above all others beyond chance{at} ({_lead_in_words(block, found.name, there)})")
+    return "; ".join(parts)
 
 
 def _lead_in_words(block: Block, name: str, sizes: Sequence[int]) -> str:

@@ -1,7 +1,8 @@
 """Which learning curves are drawn: panels with something to see, and one for all sizes at which there is nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from engram.lab.pages.block import Block
 from engram.lab.pages.curves import ANY, Curve, CurvePanel
 from engram.lab.pages.wording import seeds_in_words
 
-SHOWN = 4  # panels of an agent
+SHOWN = 4  # panels of an agent at most
 UNFILLED = "no table filled:\nall strategies are the same"
 
 
@@ -37,18 +38,15 @@ class CurvePanels:
 
     def every(self) -> list[CurvePanel]:
         """A panel for each size with something to see, and one for each reason why there is nothing, by size."""
-        return self._ordered(self._live)
+        return self._ordered(self.live)
 
-    def chosen(self) -> list[CurvePanel]:
-        """As many panels as a row has room for, at sizes spread over all."""
-        dead, live = self._dead(), self._live
-        room = max(1, SHOWN - len(dead))
-        places = sorted(set(np.linspace(0, len(live) - 1, min(room, len(live))).round().astype(int).tolist()))
-        return self._ordered([live[place] for place in places])
+    def chosen(self, sizes: Collection[int]) -> list[CurvePanel]:
+        """A panel for each of these sizes with something to see, and one for each reason why there is nothing."""
+        return self._ordered([size for size in self.live if size in sizes])
 
     def _ordered(self, live: Sequence[int]) -> list[CurvePanel]:
         """The panels of these sizes and of those at which there is nothing to see, the smallest first."""
-        panels = [*((size, self._panel(size)) for size in live), *self._dead()]
+        panels = [*((size, self._panel(size)) for size in live), *self.dead()]
         return [panel for _, panel in sorted(panels, key=lambda pair: pair[0])]
 
     def of_env(self, size: int) -> list[CurvePanel]:
@@ -57,8 +55,8 @@ class CurvePanels:
         title = f"{short_name(self.block.env)}, {self._n(curves)}"
         return [CurvePanel(title, curves, self._n_of_others(curves))] if curves else []
 
-    @property
-    def _live(self) -> list[int]:
+    @cached_property
+    def live(self) -> list[int]:
         """The sizes at which a table filled, and strategies have returns that differ."""
         return [size for size in self.block.sizes if self._own(size) and size not in (*self._unfilled, *self._flat)]
 
@@ -88,7 +86,7 @@ class CurvePanels:
         """The curves of agents that have no memory."""
         return [curve for curve in self.curves(size) if curve.label not in self.block.labels]
 
-    def _dead(self) -> list[tuple[int, CurvePanel]]:
+    def dead(self) -> list[tuple[int, CurvePanel]]:
         """A panel for each reason why there is nothing to see, with the smallest of its sizes."""
         found = []
         if self._flat:
@@ -120,6 +118,32 @@ class CurvePanels:
         own = {len(curve.returns) for curve in curves if curve.label in self.block.labels}
         others = {each.label: len(each.returns) for each in curves if each.label not in self.block.labels}
         return ", ".join(f"{name}: n = {count}" for name, count in others.items() if own and own != {count})
+
+
+def shown_sizes(every: Sequence[CurvePanels]) -> list[list[int]]:
+    """Of each agent the sizes that are drawn where not all can be: the same for all agents, and spread over all.
+
+    An agent with room for more also has sizes at which others have nothing to see.
+    """
+    rooms = [max(1, SHOWN - len(panels.dead())) for panels in every]
+    common = [size for size in every[0].live if all(size in panels.live for panels in every)] if every else []
+    if not common:
+        return [_spread(panels.live, room) for panels, room in zip(every, rooms, strict=True)]
+    shared = _spread(common, min(rooms))
+    found = []
+    for panels, room in zip(every, rooms, strict=True):
+        own = [size for size in panels.live if size not in common]
+        found.append(sorted([*shared, *_spread(own, room - len(shared))]))
+    return found
+
+
+def _spread(sizes: Sequence[int], room: int) -> list[int]:
+    """As many sizes as there is room for, from the smallest to the largest; for one, the largest."""
+    count = min(room, len(sizes))
+    if count < 2:
+        return list(sizes[-count:]) if count else []
+    places = np.linspace(0, len(sizes) - 1, count).round().astype(int)
+    return [sizes[place] for place in places]
 
 
 def _entries(sizes: Sequence[int]) -> str:

@@ -79,7 +79,9 @@ def falls_in_words(blocks: Sequence[Block]) -> str:
             f"{score_number(each.late, block.digits)}"
             for each in found
         ]
-        over = f"mean over {counted(len(block.filled_sizes), 'size')}, {found[0].runs} runs each"
+        sizes = len(block.filled_sizes)
+        mean = f"mean over {counted(sizes, 'size')}, " if sizes > 1 else ""
+        over = f"{mean}{found[0].runs} runs each"
         parts.append(f"with {label_of(block.agent)}, {_windows(block)}, {listed(changes)} ({over})")
     if not parts:
         return ""

@@ -14,7 +14,7 @@ from engram.lab.pages import forest, page, sizes
 from engram.lab.pages.block import Block
 from engram.lab.pages.captions import highest_in_words, needed_in_words
 from engram.lab.pages.curve_captions import curves_in_words, curves_of_envs_in_words
-from engram.lab.pages.curve_panels import CurvePanels
+from engram.lab.pages.curve_panels import CurvePanels, shown_sizes
 from engram.lab.pages.curves import BAND, curve_grid, learning_curves
 from engram.lab.pages.report_folder import write_figure
 from engram.lab.pages.style import Look
@@ -22,6 +22,7 @@ from engram.lab.pages.wording import (
     listed,
     number_in_words,
     seeds_in_words,
+    sentence,
     steps_in_words,
     worth_in_words,
 )
@@ -33,7 +34,10 @@ from engram.pictures.canvas import Figure
 MANY = 6  # strategies, from which on the first figures show only those of most interest
 FEATURED = ("lru", "kmeans", "dkm", "fading", "adaptive")
 SCORES = "Dots: mean score over n seeds; lines: its 95 % interval (Student), cut off where it goes beyond all scores."
-WHOSE = {INTERQUARTILE: "Yuen", MEAN: "Student"}  # the intervals of means
+WHOSE = {
+    INTERQUARTILE: "Yuen",
+    MEAN: "Student; at one size an exact one where all runs are 0 or all are 1",
+}  # the intervals of means
 STAR = "*, shaded: no table filled, so all strategies are the same."
 
 
@@ -57,7 +61,7 @@ class Figures:
         panels = [self._forest(block, comparison, robust=block.env in robust) for block, comparison in compared]
         caption = _joined(_forest_in_words({panel.scores for panel in panels}, seeds, rule), worth_in_words(seeds))
         drawn = forest.forest(panels, self.looks)
-        return [replace(self._drawing(drawn, "finding", caption, across=2), alt=headline)]
+        return [replace(self._drawing(drawn, "finding", caption, across=1 + forest.is_compared(panels)), alt=headline)]
 
     def _forest(self, block: Block, comparison: Comparison, *, robust: bool) -> forest.Panel:
         first, *others = comparison.order
@@ -156,8 +160,10 @@ class Figures:
     def _over_sizes(self, env: str) -> list[page.Block]:
         """The curves of one environment: both agents at a few sizes; all sizes, and what the study enlarges, folded."""
         blocks = [block for block in self.blocks if block.env == env]
-        shown = {block.agent: self._panels(block, featured(block.strategies)).chosen() for block in blocks}
-        rows = {f"Return, {label_of(agent)}": panels for agent, panels in shown.items() if panels}
+        panels = {block.agent: self._panels(block, featured(block.strategies)) for block in blocks}
+        drawn = dict(zip(panels, shown_sizes(list(panels.values())), strict=True))
+        shown = {agent: panels[agent].chosen(drawn[agent]) for agent in panels}
+        rows = {f"Return, {label_of(agent)}": some for agent, some in shown.items() if some}
         if not rows:
             return []
         steps = steps_in_words({steps for block in blocks for steps in block.steps(block.sizes)})
@@ -166,10 +172,10 @@ class Figures:
         about = f"{short_name(env)}: {self._agents(blocks)} for {numbers}, over {steps}."
         figure = curve_grid(rows, self.looks)
         caption = _joined(about, _means(blocks), self._worth(blocks))
-        see = curves_in_words([self._featured(block) for block in blocks])
+        see = curves_in_words([self._featured(block) for block in blocks], drawn)
         more = [each for block in blocks for each in self._enlarged(block)]
         for block in blocks:
-            every = self._panels(block, featured(block.strategies)).every()
+            every = panels[block.agent].every()
             if len(every) > len(shown[block.agent]):
                 grid = curve_grid({f"Return, {label_of(block.agent)}": every}, self.looks)
                 steps = steps_in_words(block.steps(block.sizes))
@@ -273,7 +279,7 @@ def _forest_in_words(kinds: Collection[str], seeds: Collection[int], rule: str) 
     where = "of the scores at all sizes at which tables filled"
     why = "; the mean where scores lie between 0 and 1, or interquartile means would all be the same." * (MEAN in kinds)
     if max(seeds) < FEWEST:
-        return f"Left: {' or '.join(sorted(kinds))} {where}{why or '.'}"
+        return sentence(f"{' or '.join(sorted(kinds))} {where}{why}")
     names = " or ".join(f"{kind} ({WHOSE[kind]})" for kind in sorted(kinds))
     return (
         f"Left: {names} {where}, with its 95 % interval, cut off far beyond all scores, hidden where it is narrower "

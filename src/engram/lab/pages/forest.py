@@ -38,34 +38,36 @@ class Panel:
     span: tuple[float, float]  # the lowest and the highest score of a run, beyond which intervals are cut off
 
 
+def is_compared(panels: Sequence[Panel]) -> bool:
+    """Whether there are runs enough to say how probably the highest scores above another."""
+    return any(row.below_first is not None and row.below_first.bounded for panel in panels for row in panel.rows)
+
+
 def forest(panels: Sequence[Panel], looks: Mapping[str, Look]) -> Figure:
-    """A panel for each agent and environment: scores on the left, comparisons with the highest on the right."""
+    """A panel for each agent and environment: scores, and to the right of them comparisons with the highest."""
     columns = 1 if len(panels) <= ONE_COLUMN else 2
     lines = [panels[i : i + columns] for i in range(0, len(panels), columns)]
     heights = [ABOVE_ROWS + ROW * max(len(panel.rows) for panel in line) for line in lines]
+    parts = [1.5, 1.0] if is_compared(panels) else [1.0]  # widths of a panel's axes
     with mpl.rc_context({**STYLE, "font.size": 9}):
         size = (NARROW if columns == 1 else PAGE_WIDTH, sum(heights) + 0.25)
         figure = Figure(figsize=size, layout="constrained")
+        rows = ceil(len(panels) / columns)
         grid = figure.subplots(
-            ceil(len(panels) / columns),
-            2 * columns,
-            squeeze=False,
-            width_ratios=[1.5, 1] * columns,
-            height_ratios=heights,
+            rows, len(parts) * columns, squeeze=False, width_ratios=parts * columns, height_ratios=heights
         )
-        limits = {
-            scale: _limits([each for each in panels if each.scale == scale]) for scale in {p.scale for p in panels}
-        }
-        for i, (left, right) in enumerate(zip(grid[:, ::2].flat, grid[:, 1::2].flat, strict=True)):
-            if i < len(panels):
-                _draw(left, right, panels[i], looks)
-                left.set_xlim(*limits[panels[i].scale])
-            else:
-                left.set_visible(False)
-                right.set_visible(False)
-        for i in range(max(0, len(panels) - columns), len(panels)):  # the lowest of each column
-            grid[i // columns, 2 * (i % columns)].set_xlabel("Score")
-            grid[i // columns, 2 * (i % columns) + 1].set_xlabel("Probability")
+        places = grid.reshape(rows * columns, len(parts))  # of each panel, its axes
+        for panel, axes in zip(panels, places, strict=False):
+            _draw(axes[0], panel, looks)
+            axes[0].set_xlim(*_limits([each for each in panels if each.scale == panel.scale]))
+            if len(parts) > 1:
+                _compare(axes[1], panel, looks)
+            _count(axes[-1], panel)
+        for axes in places[len(panels) :].flat:
+            axes.set_visible(False)
+        for axes in places[max(0, len(panels) - columns) : len(panels)]:  # the lowest of each column
+            for each, label in zip(axes, ("Score", "Probability"), strict=False):
+                each.set_xlabel(label)
     return figure
 
 
@@ -77,31 +79,44 @@ def _limits(panels: Sequence[Panel]) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _draw(left: Axes, right: Axes, panel: Panel, looks: Mapping[str, Look]) -> None:
+def _draw(axes: Axes, panel: Panel, looks: Mapping[str, Look]) -> None:
+    """The scores of a panel."""
     for place, row in enumerate(panel.rows):
-        colour = looks[row.label].colour
-        _dot(left, row.score, place, colour, row)
+        _dot(axes, row.score, place, looks[row.label].colour, row)
+    axes.set_yticks(range(len(panel.rows)), [row.label for row in panel.rows])
+    axes.set_title(panel.title, fontsize=9.5, fontweight="bold", loc="left", pad=17)
+    kind = f"{panel.scores[:1].upper()}{panel.scores[1:]}"
+    axes.annotate(kind, (0, 1), (0, 4), "axes fraction", "offset points", fontsize=9)
+    axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(3))  # "−400" is as wide as a tick may be
+    _frame(axes, panel)
+
+
+def _compare(axes: Axes, panel: Panel, looks: Mapping[str, Look]) -> None:
+    """How probably the highest scores above each other one."""
+    for place, row in enumerate(panel.rows):
         if row.below_first is None:
-            right.text(0, place, "highest mean", va="center", fontsize=8)
+            axes.text(0, place, "highest mean", va="center", fontsize=8)
         elif row.below_first.bounded:
-            _dot(right, row.below_first, place, colour, row)
+            _dot(axes, row.below_first, place, looks[row.label].colour, row)
+    axes.set_title("beaten by the highest", fontsize=9, loc="left", pad=4)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.plot([0.5, 0.5], [0.5, len(panel.rows) - 0.4], color=SOFT, linewidth=1, linestyle=(0, (3, 2)), zorder=0)
+    axes.set_xlim(-0.04, 1.04)
+    axes.set_xticks([0, 0.5, 1], ["0", "½", "1"])
+    _frame(axes, panel)
+
+
+def _count(axes: Axes, panel: Panel) -> None:
+    """The number of runs of each row, to the right of the axes."""
+    for place, row in enumerate(panel.rows):
         count = f"{row.runs}{RUNS[row.runs > 1] if place == 0 else ''}"
-        right.text(1.06, place, count, va="center", fontsize=8, transform=right.get_yaxis_transform())
-    left.set_yticks(range(len(panel.rows)), [row.label for row in panel.rows])
-    left.set_title(panel.title, fontsize=9.5, fontweight="bold", loc="left", pad=17)
-    left.annotate(
-        f"{panel.scores[:1].upper()}{panel.scores[1:]}", (0, 1), (0, 4), "axes fraction", "offset points", fontsize=9
-    )
-    right.set_title("highest above it", fontsize=9, loc="left", pad=4)
-    right.set_yticks([])
-    right.spines["left"].set_visible(False)
-    right.plot([0.5, 0.5], [0.5, len(panel.rows) - 0.4], color=SOFT, linewidth=1, linestyle=(0, (3, 2)), zorder=0)
-    right.set_xlim(-0.04, 1.04)
-    right.set_xticks([0, 0.5, 1], ["0", "½", "1"])
-    for axes in (left, right):
-        axes.set_ylim(len(panel.rows) - 0.4, -0.6)
-        axes.tick_params(axis="y", length=0)
-    left.xaxis.set_major_locator(mpl.ticker.MaxNLocator(3))  # "−400" is as wide as a tick may be
+        axes.text(1.06, place, count, va="center", fontsize=8, transform=axes.get_yaxis_transform())
+
+
+def _frame(axes: Axes, panel: Panel) -> None:
+    axes.set_ylim(len(panel.rows) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
 
 
 def _dot(axes: Axes, interval: Interval, place: int, colour: str, row: Row) -> None:

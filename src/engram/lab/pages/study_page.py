@@ -179,7 +179,7 @@ class StudyReport:
         return [
             write_figure(variants.figure(), self.out, "variants", f"{variants.caption()}", self.finding),
             page.Folded("Every difference in numbers", [variants.table()]),
-            page.Text(strategies),
+            page.Text(f"What follows is of runs without any of these changes. {strategies}"),
             *self.figures.finding(strategies, self.found.rule),
         ]
 
@@ -275,7 +275,7 @@ class StudyReport:
         }
         shorter = sorted((max(ours), theirs) for ours, theirs in pairs if max(ours) < theirs)
         parts = "; ".join(f"{ours:,} training steps instead of {theirs:,}" for ours, theirs in shorter)
-        text = f"Decided here from runs shorter than {first.name}'s: {parts}."
+        text = f"Runs here are shorter than {first.name}'s: {parts}."
         return [page.Text(text, note=True)] if shorter else []
 
     def tables(self) -> list[page.Block]:

@@ -99,7 +99,7 @@ class Atari100kReport(StudyReport):
                 for word, names in there.items()
             ]
             where = f"{listed(told)}, of {count},"
-        return f"{self.standings.label(contender)} scores {where} on {part.same}"
+        return f"{self.standings.label(contender)} stands by its median {where} on {part.same}"
 
     def _medians(self, contender: Contender, games: Sequence[str]) -> str:
         """A contender's median beside those of the published agents."""
@@ -108,7 +108,7 @@ class Atari100kReport(StudyReport):
         seeds = seeds_in_words({n for each in totals.values() for n in each.seeds})
         ours = score_number(self._comparable(contender, games).estimate, 2)
         low, high = (score_number(median, 2) for median in (min(theirs), max(theirs)))
-        return f"its median human-normalised score is {ours} ({seeds}), and theirs are {low} to {high}"
+        return f"its human-normalised score is {ours} ({seeds}), and theirs are {low} to {high}"
 
     def _comparable(self, contender: Contender, games: Sequence[str]) -> Interval:
         """A contender's median played as the published agents did, without sticky actions, if it was played so."""

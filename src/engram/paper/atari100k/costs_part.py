@@ -1,7 +1,7 @@
 """What a run costs, beside its score: processor time, bytes of memory, and bytes of the whole agent."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engram.lab.pages import page
 from engram.lab.pages.score_tables import NOT_RUN
@@ -28,9 +28,9 @@ COSTS: Mapping[str, tuple[str, Callable[[float], str]]] = {  # what it is called
 }
 NOTE = (
     "Means over runs; sticky: with sticky actions. Processor time is that of all threads of a run, training and "
-    "evaluation, without that of a GPU. Memory: the tables with their keys. File: the whole agent as it is saved, with "
-    "its network and its replay."
+    "evaluation, without that of a GPU. Memory: the tables with their keys."
 )
+FILE = " File: the whole agent as it is saved, with its network and its replay."
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,10 @@ class CostsPart:
         ]
         header = ["", *(headed(kind, each) for kind in COSTS for each in self.standings.protocols), "runs"]
         by_game = page.Table(header, single, "What a run takes, game by game").without(NOT_RUN)
+        table = page.Table(header, whole, "What a run takes").without(NOT_RUN)
+        files = any(name.startswith("file") for name in table.header)
         return [
-            page.Table(header, whole, "What a run takes", note=NOTE).without(NOT_RUN),
+            replace(table, note=NOTE + FILE * files),
             page.Folded("Game by game", [by_game]),
         ]
 

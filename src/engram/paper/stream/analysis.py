@@ -104,7 +104,7 @@ class StreamReport:
                         "A write to a full table adds 1 to one count and takes 1/N from each of N, so DkM's counts "
                         "stay around 1, and an entry that is never the nearest is gone after some N writes. Soon after "
                         "the distribution has changed DkM holds some of both; when the second half is several times as "
-                        "long as the memory, it holds what LRU holds. Where every n falls by a share of itself "
+                        "long as the memory, it holds what LRU holds. Where every count falls by a share of itself "
                         "(Fading), an entry that is never the nearest lasts the longer, the more it has taken in."
                     ),
                 ],

@@ -56,7 +56,7 @@ class Kept:
     @property
     def short(self) -> str:
         """The sentence in a line; empty where it is short enough."""
-        return f"{TOO_FAST}: it ends with what LRU holds." if self.forgets_too_fast else ""
+        return f"{TOO_FAST}: of a long stream it holds in the end what LRU holds." if self.forgets_too_fast else ""
 
     @property
     def beginning(self) -> str:
