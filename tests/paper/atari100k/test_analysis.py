@@ -298,7 +298,7 @@ def test_a_quick_study_has_a_page_with_costs_and_explanations(
     folder = str(tmp_path / "runs")
     assert main(["study", "atari100k", "--quick", *short, "--jobs", "1", "--out", folder]) == 0
     assert main(["report", folder]) == 0
-    assert "on the same four games of 26: its median" in " ".join(capsys.readouterr().out.split())
+    assert "on the same four games of 26: its human-normalised score is" in " ".join(capsys.readouterr().out.split())
     facts = Facts.read(Results.read(tmp_path / "runs")).table
     assert facts.height == 8
     assert (
