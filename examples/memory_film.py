@@ -151,9 +151,9 @@ def caption(filmed: list[Filmed], plane: Plane) -> str:
     parts = []
     for each in filmed:
         places = np.concatenate([plane.place(table) for table in each.traced.last.tables])
-        cells = len(set(map(tuple, places.round().astype(int).tolist())))
+        squares = len(set(map(tuple, places.round().astype(int).tolist())))
         middle = float(np.median(each.traced.last.values))
-        parts.append(f"{strategy_label(each.strategy)} ({each.rule}) in {cells} cells, with {middle:.2f}")
+        parts.append(f"{strategy_label(each.strategy)} ({each.rule}) in {squares} squares, with {middle:.2f}")
     there = [strategy_label(each.strategy) for each in filmed if each.score(last.step or 0) >= FOUND]
     others = [name for each in filmed if (name := strategy_label(each.strategy)) not in there]
     found = [

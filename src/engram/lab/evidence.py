@@ -88,6 +88,12 @@ class Evidence:
                     found.setdefault(Cell.of(place), set()).add(place["steps"])
         return {cell: tuple(sorted(steps)) for cell, steps in found.items()}
 
+    @property
+    def seeds(self) -> set[int]:
+        """How many seeds the finished cells of agents with a memory have."""
+        finished = self._scores.keys() - self.incomplete
+        return {len(self._scores[cell]) for cell in finished if cell.strategy is not None}
+
     def scores(self, env: str, agent: str, strategy: str | None, capacity: int | None) -> Array | None:
         """One score per seed, in order of the seeds; None for a cell without runs or with unfinished ones."""
         cell = Cell(env, agent, strategy, capacity)

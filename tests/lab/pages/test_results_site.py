@@ -117,6 +117,7 @@ def test_the_first_page_has_claims_film_data_and_commands(site: Path, folder: Pa
     assert 'href="cartpole/scores.csv"' in html
     assert 'href="my-study/evaluations.parquet"' in html
     assert "Mine &amp; yours &lt;again&gt;" in html
+    assert ">CartPole</a> (n = " in html
     assert f"<span>{folder}</span> <span>--out</span>" in html
     with Image.open(site / "card.png") as card:
         assert card.size == (1200, 630)

@@ -18,6 +18,7 @@ class Visit:
     title: str
     finding: str = ""  # in a sentence; empty for a page that leads with none
     short: str = ""  # the same in a line
+    seeds: str = ""  # how many runs a cell has; empty for a study that is not made of runs
     files: Mapping[str, str] = field(default_factory=dict)  # of its data: name → address
 
 
@@ -40,11 +41,7 @@ class Findings:
 
     def html(self) -> str:
         """A numbered list in large print."""
-        items = (
-            f'<li>{text_html(each.short or each.finding)} <a href="{escape(each.address)}">{escape(each.name)}</a></li>'
-            for each in self.visits
-        )
-        return f'<ol class="finding">{"".join(items)}</ol>'
+        return f'<ol class="finding">{"".join(map(_item, self.visits))}</ol>'
 
 
 @dataclass(frozen=True)
@@ -110,9 +107,16 @@ def landing_page(
     return Page(title, [*lead, *sections])
 
 
+def _item(visit: Visit) -> str:
+    link = f'<a href="{escape(visit.address)}">{escape(visit.name)}</a>'
+    seeds = f" ({text_html(visit.seeds)})" if visit.seeds else ""
+    return f"<li>{text_html(visit.short or visit.finding)} {link}{seeds}</li>"
+
+
 def _card(visit: Visit) -> str:
     files = ", ".join(f'<a href="{escape(address)}">{escape(name)}</a>' for name, address in visit.files.items())
     finding = f"<p>{text_html(visit.finding)}</p>" if visit.finding else ""
-    data = f'<p class="note">{files}</p>' if files else ""
+    about = "; ".join(part for part in (text_html(visit.seeds), files) if part)
+    data = f'<p class="note">{about}</p>' if about else ""
     head = f'<h3><a href="{escape(visit.address)}">{escape(visit.name)}</a></h3>'
     return f"<li>{head}<p>{text_html(visit.title)}</p>{finding}{data}</li>"

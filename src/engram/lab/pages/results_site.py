@@ -27,6 +27,7 @@ from engram.lab.pages.landing_page import MOST_FINDINGS, FilmFile, Source, Visit
 from engram.lab.pages.page import Block, Finding, Text
 from engram.lab.pages.site_frame import Frame, Link
 from engram.lab.pages.social_card import social_card
+from engram.lab.pages.wording import seeds_in_words
 from engram.lab.reports import Report, find_report
 from engram.lab.study_folder import StudyFolder
 from engram.lab.verdicts import ClaimList
@@ -119,6 +120,7 @@ class Site:
             unescape(title[1]) if title else name,
             read_finding(written),
             read_finding(written, short=True),
+            seeds_in_words(report.evidence.seeds),
             {each: f"{quote(name)}/{quote(each)}" for each in files},
         )
 
