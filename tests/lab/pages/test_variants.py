@@ -53,7 +53,8 @@ def test_a_study_with_variants_leads_with_what_each_changes(tmp_path: Path) -> N
     assert [row[1] for row in numbers.rows] == ["1 neighbour", "1 neighbour", "scaled keys", "scaled keys"]
     assert isinstance(text, page.Text)
     assert text.text == (
-        "What follows is of runs without any of these changes. In CartPole, Fading (clusters that fade) scores above LRU."
+        "What follows is of runs without any of these changes. "
+        "In CartPole, Fading (clusters that fade) scores above LRU."
     )
     (axes,) = shown.variants.figure().axes
     assert axes.get_title(loc="left") == "CartPole, MFEC: ● LRU, ■ Fading"

@@ -145,13 +145,13 @@ def test_agents_with_fewer_games_are_compared_on_those(shown: Reader) -> None:
 def test_the_finding_says_where_it_stands_among_published_agents(whole: Atari100kReport) -> None:
     plain, sticky = ([mean(each) for each in expected(BENCHMARK, "mfec", way)] for way in SHARES)
     assert whole.finding == (
-        "After 100,000 training steps, MFEC stands by its median above seven and below EfficientZero, of eight published "
-        f"agents, on the 26 games: its human-normalised score is {median(plain):.2f} (n = 3), and theirs are 0.13 to "
+        "After 100,000 training steps, MFEC stands by its median above seven and below EfficientZero, of eight "
+        f"published agents, on the 26 games: its human-normalised score is {median(plain):.2f} (n = 3), and theirs are 0.13 to "
         "1.09, where 0 is random play and 1 a person."
     )
     assert whole.found.short == (
-        "After 100,000 training steps, MFEC stands by its median above seven and below EfficientZero, of eight published "
-        "agents, on the 26 games."
+        "After 100,000 training steps, MFEC stands by its median above seven and below EfficientZero, of eight "
+        "published agents, on the 26 games."
     )
     details = " ".join(whole.found.details)
     assert (
