@@ -456,8 +456,8 @@ def test_what_captions_say(study: tuple[Computed, Shown]) -> None:
     for name, caption in shown.captions.items():
         env = next((each for each in ours.envs if name.startswith(f"{each.lower()}-")), ours.envs[0])
         single = re.search(r"curves-\w+-(\d+)$", name)  # a figure of one size
-        windows_ = r"from steps ([\d,]+)–([\d,]+) to ([\d,]+)–([\d,]+)"
-        fell = re.findall(rf"with (\w+), {windows_}, (.*?) \((?:mean over|\d+ runs)", caption)
+        times = r"from steps ([\d,]+)–([\d,]+) to ([\d,]+)–([\d,]+)"
+        fell = re.findall(rf"with (\w+), {times}, (.*?) \((?:mean over|\d+ runs)", caption)
         assert bool(fell) == ("Returns fall" in caption)
         for agent, start, middle_, late, last, changes in fell:
             windows = [tuple(int(each.replace(",", "")) for each in pair) for pair in ((start, middle_), (late, last))]

@@ -146,8 +146,8 @@ def test_the_finding_says_where_it_stands_among_published_agents(whole: Atari100
     plain, sticky = ([mean(each) for each in expected(BENCHMARK, "mfec", way)] for way in SHARES)
     assert whole.finding == (
         "After 100,000 training steps, MFEC stands by its median above seven and below EfficientZero, of eight "
-        f"published agents, on the 26 games: its human-normalised score is {median(plain):.2f} (n = 3), and theirs are 0.13 to "
-        "1.09, where 0 is random play and 1 a person."
+        f"published agents, on the 26 games: its human-normalised score is {median(plain):.2f} (n = 3), and theirs "
+        "are 0.13 to 1.09, where 0 is random play and 1 a person."
     )
     assert whole.found.short == (
         "After 100,000 training steps, MFEC stands by its median above seven and below EfficientZero, of eight "

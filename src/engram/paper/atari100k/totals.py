@@ -109,7 +109,7 @@ class TotalsPart:
         known = f" Lines: {BOOTSTRAP}." if max(seeds) >= FEWEST else ""
         caption = (
             f"Human-normalised scores over {self.over}, {seeds_in_words(seeds)}; each panel has its own scale. Dots "
-            f"and squares: ours, without and with sticky actions.{known} Diamonds: published agents over the same games; "
-            f"their interquartile means over runs are not known. {worth_in_words(seeds)}"
+            f"and squares: ours, without and with sticky actions.{known} Diamonds: published agents over the same "
+            f"games; their interquartile means over runs are not known. {worth_in_words(seeds)}"
         )
         return write_figure(lines_figure(KINDS, lines), out, f"totals-{len(self.games)}", caption.rstrip(), alt)
