@@ -24,7 +24,7 @@ sizes = [20, 50]
 
 [[grids]]
 agent = "mfec"
-env = "Acrobot-v1"
+env = "CartPole-v1"
 seeds = "5-7"
 strategies = "lru"
 sizes = 20
@@ -84,6 +84,11 @@ def test_one_grid_needs_no_table(tmp_path: Path) -> None:
         ('agent = "mfec"\nenv = "CartPole-v1"\nsettings = 5', "settings must be a table, got 5"),
         ('agent = "mfec"\nenv = "CartPole-v1"\nsettings = { capacity = [5] }', "capacity must be"),
         ('name = "a/b"', "name must consist of letters"),
+        (
+            'agent = "mfec"\nenv = "CartPole-v1"\nsizes = [20]\nstrategies = ["lru"]\n[[grids]]\n[[grids]]\n'
+            'strategies = ["sur"]\nsettings = { neighbours = 1 }\nvariant = "one"',
+            "the variant 'one' of CartPole-v1, mfec, sur, 20 has nothing to be compared with; add a grid",
+        ),
         ("grids = 3", "grids must be a list"),
         ("grids = [3]", "grids must be tables"),
         ("name = ", "is not a TOML file"),
@@ -137,7 +142,7 @@ def test_a_study_without_a_title_gets_one_that_says_what_was_run(tmp_path: Path)
     study = read_study(write(tmp_path, FULL.replace('title = "Mine"', "")))
     StudyFolder(tmp_path / "out").declare(study, study.runs())
     assert StudyFolder(tmp_path / "out").read()["title"] == (
-        "MFEC and D3QN in CartPole-v1, engram/OpenRoom-v0 and Acrobot-v1 with LRU and DkM (decay 0.3) at 20 and 50 "
+        "MFEC and D3QN in CartPole-v1 and engram/OpenRoom-v0 with LRU and DkM (decay 0.3) at 20 and 50 "
         "entries per action (few neighbours)"
     )
 

@@ -89,7 +89,7 @@ class Evidence:
         return {cell: tuple(sorted(steps)) for cell, steps in found.items()}
 
     @property
-    def seeds(self) -> set[int]:
+    def seed_counts(self) -> set[int]:
         """How many seeds the finished cells of agents with a memory have."""
         finished = self._scores.keys() - self.incomplete
         return {len(self._scores[cell]) for cell in finished if cell.strategy is not None}

@@ -1,9 +1,10 @@
 """How the strategies of one agent in one environment compare, at the sizes at which something had to be forgotten."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
+from math import comb, inf
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +39,11 @@ class Comparison:
     def order(self) -> list[str]:
         """The strategies from the highest mean score to the lowest."""
         return sorted(self.scores, key=lambda name: -self.mean(name))
+
+    @property
+    def leaders(self) -> list[str]:
+        """The strategy with the highest mean score: several, if they have the very same."""
+        return [name for name in self.order if self.mean(name) == self.mean(self.order[0])]
 
     def mean(self, name: str) -> float:
         """The mean over sizes of a strategy's mean scores."""
@@ -81,7 +87,8 @@ class Comparison:
         """How far one lies above another in the mean over sizes, all pairs together at 95 %."""
         pairs = [(self.scores[ours][size], self.scores[theirs][size]) for size in self.sizes]
         count = len(self.scores)
-        return pooled_difference(pairs, level=together(count * (count - 1) // 2))
+        level = together(count * (count - 1) // 2)
+        return _unless_by_chance(pooled_difference(pairs, level=level), pairs, level)
 
     @cached_property
     def above(self) -> dict[str, tuple[str, ...]]:
@@ -107,21 +114,39 @@ def together(count: int) -> float:
     return 1 - 0.05 / max(count, 1)
 
 
-class Highest(NamedTuple):
-    """The strategy with the highest mean, and how the others stand to it."""
+def _unless_by_chance(gap: Interval, pairs: Sequence[tuple[Array, Array]], level: float) -> Interval:
+    """The interval of differences; without bounds where scores do not vary and chance could divide them so.
 
-    name: str
-    below: tuple[str, ...]  # beyond chance, its differences to all others together at 95 %
-    alike: tuple[str, ...]  # not told from it
+    An interval from scores that are all the same has no width, however few they are. But if strategies were alike,
+    each division of the seeds' scores into two groups would be as likely as any other.
+    """
+    if any(np.ptp(scores) > 0 for pair in pairs for scores in pair):
+        return gap
+    ours, theirs = (max(len(scores) for scores in side) for side in zip(*pairs, strict=True))
+    return gap if 2 / comb(ours + theirs, ours) <= 1 - level else Interval(-inf, gap.estimate, inf)
+
+
+class Highest(NamedTuple):
+    """The strategies with the highest mean, and how the others stand to them."""
+
+    names: tuple[str, ...]  # one, unless several have the very same mean
+    below: tuple[str, ...]  # beyond chance, the differences of the first to all others together at 95 %
+    alike: tuple[str, ...]  # lower, but not told from it
 
 
 def highest_of(scores: Mapping[str, Array]) -> Highest:
-    """Which strategy has the highest mean, and which of the others chance between seeds does not tell from it."""
-    first = max(scores, key=lambda name: float(scores[name].mean()))
+    """Which strategies have the highest mean, and which of the others chance between seeds does not tell from them."""
+    means = {name: float(scores[name].mean()) for name in scores}
+    names = tuple(name for name in scores if means[name] == max(means.values()))
     level = together(len(scores) - 1)
-    others = [name for name in scores if name != first]
-    below = tuple(name for name in others if difference(scores[first], scores[name], level=level).above(0))
-    return Highest(first, below, tuple(name for name in others if name not in below))
+    others = [name for name in scores if name not in names]
+    gaps = {name: _gap(scores[names[0]], scores[name], level) for name in others}
+    below = tuple(name for name in others if gaps[name].above(0))
+    return Highest(names, below, tuple(name for name in others if name not in below))
+
+
+def _gap(ours: Array, theirs: Array, level: float) -> Interval:
+    return _unless_by_chance(difference(ours, theirs, level=level), [(ours, theirs)], level)
 
 
 def best_of(scores: Mapping[str, Array]) -> tuple[str, ...]:

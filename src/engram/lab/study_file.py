@@ -34,7 +34,9 @@ from engram.agents import find_agent
 from engram.errors import InvalidInputError
 from engram.files.disk import storage_errors
 from engram.files.file_names import check_file_name
+from engram.lab.cell import Cell
 from engram.lab.grid import Grid, Study, parse_seeds
+from engram.runs.run import Run
 
 PREFIX = "evaluation_"
 EVALUATION = tuple(field.name.removeprefix(PREFIX) for field in fields(Grid) if field.name.startswith(PREFIX))
@@ -51,10 +53,29 @@ def read_study(path: Path) -> Study:
         text = as_text(path.read_bytes(), path)
     try:
         study = _from_python(path) if path.suffix == ".py" else _from_toml(text, path)
-        study.runs()  # which checks every agent, strategy and setting
+        _check_variants(study)  # which makes every run, and so checks every agent, strategy and setting
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from error
     return study
+
+
+def _check_variants(study: Study) -> None:
+    """Raise InvalidInputError unless every cell of a variant is there without it too, to be compared with."""
+    variants = study.variants()
+    cells = {run.id: _cell_of(run) for run in study.runs()}
+    plain = {cell for run_id, cell in cells.items() if run_id not in variants}
+    for run_id, cell in cells.items():
+        if cell not in plain:
+            where = ", ".join(str(part) for part in cell if part is not None)
+            raise InvalidInputError(
+                f"the variant {variants[run_id]!r} of {where} has nothing to be compared with; add a grid of the same "
+                "agent, environment, strategy and size without a variant"
+            )
+
+
+def _cell_of(run: Run) -> Cell:
+    settings = run.settings.to_json()
+    return Cell.of({"env": run.env, "agent": run.agent.name, "strategy": None, "capacity": None} | settings)
 
 
 def as_text(content: bytes, path: Path) -> str:

@@ -55,6 +55,12 @@ def test_those_that_chance_does_not_tell_from_the_highest_are_not_said_to_be_abo
 
     said = curves_in_words(report(tmp_path, mean).every_block)
     assert said == "With MFEC kM ends highest at 50 entries, above LRU beyond chance; DkM is not told from it."
+    level = curves_in_words(
+        report(tmp_path / "level", lambda cell: 100.0 + 100.0 * (cell.strategy != "lru")).every_block
+    )
+    assert (
+        level == "With MFEC kM and DkM end highest at 50 and 500 entries, with the same mean, above LRU beyond chance."
+    )
     alike = curves_in_words(report(tmp_path / "alike", lambda cell: 100.0).every_block)
     assert alike == "With MFEC no strategy can be told from the one that ends highest, at any size."
 

@@ -55,7 +55,7 @@ def test_a_strategy_that_is_above_all_others_is_named(tmp_path: Path) -> None:
 
 def test_agents_that_differ_are_told_apart(tmp_path: Path) -> None:
     def mean(cell: Cell) -> float:
-        return by_strategy(cell) if cell.agent == "mfec" else {"lru": 100.0}.get(str(cell.strategy), 200.0)
+        return by_strategy(cell) if cell.agent == "mfec" else {"lru": 100, "dkm": 199}.get(str(cell.strategy), 200)
 
     found = report(tmp_path, mean)
     assert found.found.short == (
@@ -66,6 +66,42 @@ def test_agents_that_differ_are_told_apart(tmp_path: Path) -> None:
         "In CartPole with MFEC, kM (online k-means) scores above DkM and LRU; with NEC, kM (online k-means) "
         "scores highest: above LRU, within chance of DkM."
     )
+
+
+def test_strategies_with_the_very_same_mean_are_named_together(tmp_path: Path) -> None:
+    found = report(tmp_path, lambda cell: 100.0 if cell.strategy == "lru" else 200.0, agents=("mfec",))
+    level = "In CartPole, kM (online k-means) and DkM (dynamic k-means), level, score above LRU."
+    assert (found.finding, found.found.short) == (level, level)
+    (detail,) = found.found.details
+    assert detail.startswith("MFEC: kM and DkM lie 100 above LRU, the next (95 % interval 88 to 112")
+    assert detail.endswith("n = 5).")
+
+
+def test_three_seeds_that_all_score_the_same_are_no_evidence(tmp_path: Path) -> None:
+    """Chance divides six scores, three of them higher, like that in one of ten cases."""
+    few = report(tmp_path, lambda cell: float(cell.strategy == "dkm"), spread=0.0, seeds=3, agents=("mfec",))
+    assert few.finding == "In CartPole, three seeds say little: no strategy can be told from another."
+    assert "<b>" not in page.Page("", few.tables()).html()
+    more = report(tmp_path / "more", lambda cell: float(cell.strategy == "dkm"), spread=0.0, agents=("mfec",))
+    assert more.finding == "In CartPole, DkM (dynamic k-means) scores above LRU and kM."
+
+
+def test_strategies_that_were_run_at_the_same_sizes_are_compared(tmp_path: Path) -> None:
+    sizes = {"lru": (20, 50), "kmeans": (20, 50), "dkm": (100,)}
+    grids = tuple(Grid("mfec", "CartPole-v1", 1_000, range(5), (name,), at) for name, at in sizes.items())
+    mine = Study("mine", "Mine", grids)
+    found = StudyReport(results(mine, spread_out(by_strategy, 5.0), places=declare(mine, tmp_path)), tmp_path, mine)
+    assert found.finding == "In CartPole, kM (online k-means) scores above LRU."
+    assert found.found.details[1] == "MFEC: DkM was run at other sizes, so it is left out."
+    (block,) = found.every_block
+    assert block.comparison is not None
+    assert (block.comparison.sizes, set(block.comparison.scores)) == ([20, 50], {"lru", "kmeans"})
+    lacking = results(
+        mine, spread_out(by_strategy), places=declare(mine, tmp_path), without=lambda place: place["capacity"] == 20
+    )
+    (block,) = StudyReport(lacking, tmp_path, mine).every_block
+    assert block.comparison is not None
+    assert block.comparison.sizes == [50]
 
 
 def test_where_nothing_differs_nobody_wins(tmp_path: Path) -> None:

@@ -390,8 +390,10 @@ def test_of_many_strategies_a_table_shows_those_of_most_interest_and_all_are_fol
 
 def test_a_table_has_as_many_digits_as_its_largest_score_needs() -> None:
     assert [digits_for(np.array(scores)) for scores in ([0.4, 1.0], [-1.2, 0.1], [-20.9], [0.3, 100])] == [2, 1, 1, 0]
+    assert [digits_for(np.array(scores)) for scores in ([0.0], [0.02, 0.01], [-0.004, 0.001], [1e-30])] == [2, 2, 4, 9]
     assert score_text(np.array([1.0, 2.0, 6.0])) == "3.0 ± 2.6"
-    assert score_text(np.array([-0.001, 0.0])) == "0.00 ± 0.00"
+    assert score_text(np.array([-0.001, 0.0]), 2) == "0.00 ± 0.00"
+    assert score_text(np.array([0.001, 0.004])) == "0.0025 ± 0.0021"
     assert score_text(np.array([12.0]), 0) == "12"
     (row,) = score_table([block(lru=4.0, kmeans=300.0)], "").rows
     assert [cell.text for cell in row[1:] if isinstance(cell, Entry)] == ["4 ± 1", "300 ± 1"]

@@ -75,15 +75,32 @@ class Block:
 
     @cached_property
     def comparison(self) -> Comparison | None:
-        """The strategies at the sizes at which tables filled and no run is missing; None without two of them."""
-        there = [size for size in self.filled_sizes if all(size in self.complete.get(n, ()) for n in self.strategies)]
-        if not there or len(self.strategies) < 2:
+        """The strategies at the sizes at which tables filled and no run is missing; None without two of them.
+
+        Where they were not run at the same sizes, as many of them as were, at as many sizes as these have in common.
+        """
+        found = [each for names in self._run_together() if (each := self._compared(names)) is not None]
+        return max(found, key=lambda each: (len(each.scores) * len(each.sizes), len(each.scores)), default=None)
+
+    def _run_together(self) -> list[tuple[str, ...]]:
+        """All strategies, if they have a size in common; otherwise those of each size."""
+        at = {size: tuple(name for name in self.strategies if self.was_run(name, size)) for size in self.filled_sizes}
+        every = tuple(self.strategies)
+        return [every] if every in at.values() else list(dict.fromkeys(at.values()))
+
+    def _compared(self, names: Sequence[str]) -> Comparison | None:
+        there = [size for size in self.filled_sizes if all(size in self.complete.get(name, ()) for name in names)]
+        if not there or len(names) < 2:
             return None
-        return Comparison({name: {size: self.complete[name][size] for size in there} for name in self.strategies})
+        return Comparison({name: {size: self.complete[name][size] for size in there} for name in names})
+
+    def was_run(self, strategy: str, size: int) -> bool:
+        """Whether the study has runs of a strategy at a size, finished or not."""
+        return self.cell(strategy, size) in self.evidence.steps
 
     def best(self, size: int) -> tuple[str, ...]:
         """The strategies that no other is better than: none, if a strategy's runs are missing or all are alike."""
-        run = [name for name in self.strategies if self.cell(name, size) in self.evidence.steps]
+        run = [name for name in self.strategies if self.was_run(name, size)]
         there = {name: scores for name in run if (scores := self.scores(name, size)) is not None}
         return best_of(there) if len(there) == len(run) else ()
 

@@ -73,14 +73,23 @@ def _ends(block: Block, sizes: Sequence[int]) -> str:
     parts = []
     for found, there in sorted(where.items(), key=lambda item: -len(item[1]))[:MOST_GROUPS]:
         at = f" at {listed([f'{size:,}' for size in there])} entries" if several else ""
-        name = strategy_label(found.name)
-        if found.alike:
-            below, alike = (listed([strategy_label(each) for each in some]) for some in (found.below, found.alike))
-            are = "are" if len(found.alike) > 1 else "is"
-            parts.append(f"{name} ends highest{at}, above {below} beyond chance; {alike} {are} not told from it")
+        names, below = (listed([strategy_label(each) for each in some]) for some in (found.names, found.below))
+        level = len(found.names) > 1
+        if found.alike or level:
+            end = f"end highest{at}, with the same mean" if level else f"ends highest{at}"
+            parts.append(f"{names} {end}, above {below} beyond chance{_not_told_apart(found)}")
         else:
-            parts.append(f"{name} ends above all others beyond chance{at} ({_lead_in_words(block, found.name, there)})")
+            lead = _lead_in_words(block, found.names[0], there)
+            parts.append(f"{names} ends above all others beyond chance{at} ({lead})")
     return "; ".join(parts)
+
+
+def _not_told_apart(found: Highest) -> str:
+    """A clause on the strategies that chance may have kept below the highest; empty without any."""
+    if not found.alike:
+        return ""
+    labels, are = listed([strategy_label(name) for name in found.alike]), "are" if len(found.alike) > 1 else "is"
+    return f"; {labels} {are} not told from {'them' if len(found.names) > 1 else 'it'}"
 
 
 def _lead_in_words(block: Block, name: str, sizes: Sequence[int]) -> str:

@@ -48,7 +48,8 @@ def find(blocks: Sequence[Block], tasks: Mapping[str, Task] | None = None) -> Fi
     if not blocks:
         return Finding("No agent of this study has a memory, so there is nothing to forget.")
     if len(blocks) <= FEW_PLACES:
-        details = [sentence(f"{_place(block, blocks)}: {text}") for block in blocks if (text := _detail(block))]
+        told = [(block, text) for block in blocks for text in (_detail(block), _left_out(block)) if text]
+        details = [sentence(f"{_place(block, blocks)}: {text}") for block, text in told]
         hardly = _hardly_learned(blocks, tasks or {})
         short = f"{hardly[0].partition(':')[0]}." if hardly else _each(blocks, _short_clause)
         return Finding(" ".join([*hardly, _each(blocks, _clause)]), details, short=short)
@@ -111,7 +112,8 @@ def _tally(blocks: Sequence[Block]) -> str:
     wins: dict[str, int] = {}
     for each in decided:
         if each.above[each.order[0]]:
-            wins[each.order[0]] = wins.get(each.order[0], 0) + 1
+            for name in each.leaders:
+                wins[name] = wins.get(name, 0) + 1
     ranked = sorted(wins.items(), key=lambda item: -item[1])
     highest = listed([f"{strategy_in_words(name)} in {number_in_words(times)}" for name, times in ranked])
     where = f"in {number_in_words(len(decided))} of {count} strategies differ beyond chance"
@@ -136,26 +138,35 @@ def _short_clause(block: Block) -> str:
     comparison = block.comparison
     if comparison is None or comparison.all_the_same or is_too_few(comparison) or not any(comparison.above.values()):
         return _clause(block)
-    first, *others = comparison.order
-    below = len(comparison.above[first])
+    first, others, below = _who(comparison), _others(comparison), len(comparison.above[comparison.order[0]])
     if below == len(others):
         them = strategy_label(others[0]) if below == 1 else f"the other {number_in_words(below)} strategies"
-        return f"{strategy_in_words(first)} scores above {them}"
-    return f"{strategy_in_words(first)} scores highest" if below >= len(others) - below else "no strategy is ahead"
+        return f"{first} above {them}"
+    return f"{first} highest" if below >= len(others) - below else "no strategy is ahead"
 
 
 def _ranking(comparison: Comparison) -> str:
     """Which strategy is highest, and which others it is above."""
-    first, *others = comparison.order
-    below = comparison.above[first]
+    first, others, below = _who(comparison), _others(comparison), comparison.above[comparison.order[0]]
     if len(below) == len(others):
         them = _labels(others) if len(others) <= FEW_NAMES else f"each of {number_in_words(len(others))} others"
-        return f"{strategy_in_words(first)} scores above {them}"
+        return f"{first} above {them}"
     alike = [name for name in others if name not in below]
     if len(below) >= len(alike):
-        return f"{strategy_in_words(first)} scores highest: above {_labels(below)}, within chance of {_labels(alike)}"
+        return f"{first} highest: above {_labels(below)}, within chance of {_labels(alike)}"
     pairs = [f"{strategy_label(name)} above {_labels(them)}" for name, them in comparison.above.items() if them]
     return f"no strategy is ahead: all that can be told from chance is {listed(pairs)}"
+
+
+def _who(comparison: Comparison) -> str:
+    """The strategy with the highest mean and its verb; several, if they have the very same."""
+    names = [strategy_in_words(name) for name in comparison.leaders]
+    return f"{names[0]} scores" if len(names) == 1 else f"{listed(names)}, level, score"
+
+
+def _others(comparison: Comparison) -> list[str]:
+    """The strategies with lower means, the highest of them first."""
+    return [name for name in comparison.order if name not in comparison.leaders]
 
 
 def _detail(block: Block) -> str:
@@ -165,16 +176,29 @@ def _detail(block: Block) -> str:
         return ""
     if not comparison.above[comparison.order[0]]:
         return ""
-    first, second = comparison.order[:2]
+    first, second = comparison.order[0], _others(comparison)[0]
     gap = comparison.gap(first, second)
     low, estimate, high = (score_number(each, block.digits) for each in gap)
     sizes, higher = len(comparison.sizes), len(comparison.higher_at(first, second))
     over = f"the mean over {counted(sizes, 'size')} at which tables filled" if sizes > 1 else "at the one size there is"
+    alone = len(comparison.leaders) == 1
     at_sizes = f", and is the higher of the two at {number_in_words(higher)} of {number_in_words(sizes)}"
     return (
-        f"{strategy_label(first)} lies {estimate} above {strategy_label(second)}, the next (95 % interval {low} to "
-        f"{high}, all pairs of strategies together; {over}, {seeds_in_words(comparison.seeds)})"
-        + (at_sizes if sizes > 1 else "")
+        f"{_labels(comparison.leaders)} {'lies' if alone else 'lie'} {estimate} above {strategy_label(second)}, the "
+        f"next (95 % interval {low} to {high}, all pairs of strategies together; {over}, "
+        f"{seeds_in_words(comparison.seeds)}){at_sizes if alone and sizes > 1 else ''}"
+    )
+
+
+def _left_out(block: Block) -> str:
+    """Which strategies are not compared because they were not run at the same sizes; empty without any."""
+    comparison = block.comparison
+    names = [] if comparison is None else [name for name in block.strategies if name not in comparison.scores]
+    if not names:
+        return ""
+    one = len(names) == 1
+    return (
+        f"{_labels(names)} {'was' if one else 'were'} run at other sizes, so {'it is' if one else 'they are'} left out"
     )
 
 

@@ -1,15 +1,21 @@
 """Scores and intervals as text, with as many digits as they need."""
 
+from math import floor, log10
+
 import numpy as np
 
 from engram.lab.statistics import Interval
 from engram.typing import Array
 
+MOST_DIGITS = 9  # after the point
+
 
 def digits_for(scores: Array) -> int:
-    """How many digits to show: two for returns between −1 and 1, one below 100, none for larger ones."""
+    """How many digits to show: none for large numbers, one below 100, two up to 1, for small ones two that count."""
     largest = float(np.max(np.abs(scores)))
-    return 2 if largest <= 1 else 1 if largest < 100 else 0
+    if largest > 1:
+        return 1 if largest < 100 else 0
+    return 2 if largest >= 0.01 or largest == 0 else min(1 - floor(log10(largest)), MOST_DIGITS)
 
 
 def score_number(value: float, digits: int) -> str:

@@ -120,7 +120,7 @@ class Site:
             unescape(title[1]) if title else name,
             read_finding(written),
             read_finding(written, short=True),
-            seeds_in_words(report.evidence.seeds),
+            seeds_in_words(report.evidence.seed_counts),
             {each: f"{quote(name)}/{quote(each)}" for each in files},
         )
 
