@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -139,6 +140,12 @@ def test_text_of_the_users_is_printed_as_it_is(tmp_path: Path, capsys: pytest.Ca
     assert f"{out} holds no study" in capsys.readouterr().err
     assert main(["[/b]"]) == 2
     assert "unknown command '[/b]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["report", "claims"])
+def test_commands_that_need_folders_say_so(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command]) == 2
+    assert re.search(rf"engram {command} needs (a folder|the folders)", capsys.readouterr().err)
 
 
 class Bug:

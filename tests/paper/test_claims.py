@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from engram.lab.evidence import Evidence
 from engram.lab.verdicts import FAILS, FEW, HOLDS, OPEN, Claim, Word
 from engram.paper.claims import CLAIMS as EVERY
 from engram.paper.registry import STUDIES
-from tests.lab.pages.synthetic import Curve, Number, at_the_end, declared, line, results, spread_out
+from tests.lab.pages.synthetic import Curve, Number, at_the_end, declare, declared, line, results, spread_out
 
 CLAIMS = tuple(replace(claim, power=()) for claim in EVERY.claims)  # what is open stays so, whatever the seeds
 BY_NUMBER = {claim.number: claim for claim in CLAIMS}
@@ -411,6 +412,15 @@ def test_variants_have_no_say(number: int) -> None:
     assert world.claim.decide(with_variants(world, plain=True, variants=True)) == alone
     assert world.claim.decide(with_variants(world, plain=True, variants=False)) == alone  # nor those that are missing
     assert world.claim.decide(with_variants(world, plain=False, variants=False)) == alone  # the world has these runs
+
+
+@pytest.mark.parametrize("number", OF_RUNS)
+def test_strategies_that_the_paper_does_not_have_have_no_say(number: int, tmp_path: Path) -> None:
+    world = OF_RUNS[number]
+    chosen = STUDIES[world.studies[0]].only(strategies=("fading",), agents=("mfec", "nec"), seeds=(10, 11, 12))
+    others = results(chosen, spread_out(-7.0, 3.0), curve=world.curve, places=declare(chosen, tmp_path))
+    evidence = world.evidence()
+    assert world.claim.decide(Evidence([*evidence.studies, others])) == world.claim.decide(evidence)
 
 
 def test_chance_alone_refutes_a_claim_of_the_best_in_one_world_of_twenty_at_most() -> None:

@@ -10,6 +10,7 @@ from tyro.conf import Positional
 
 from engram.commands.options import parse
 from engram.commands.screen import Console, Text
+from engram.errors import InvalidInputError
 from engram.lab.reports import check_claims_path, read_evidence, write_claims
 from engram.lab.study_folder import StudyFolder
 from engram.lab.verdicts import BEYOND, FAILS, FEW, HOLDS, OPEN, Claim, Verdict
@@ -32,6 +33,8 @@ class Claims:
 def claims(words: Sequence[str], console: Console) -> None:
     """Carry out `engram claims`."""
     options = parse(Claims, prog="engram claims", words=words)
+    if not options.studies:
+        raise InvalidInputError("engram claims needs the folders of studies, such as results/cartpole results/acrobot")
     if options.out is not None:
         check_claims_path(CLAIMS, options.out)
     evidence = read_evidence(options.studies, STUDIES)

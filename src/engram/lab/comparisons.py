@@ -1,9 +1,10 @@
 """Comparisons of strategies that claims are made of: above others in the mean over cells, best in all of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from engram.lab.cell import Cell
 from engram.lab.evidence import Evidence
 from engram.lab.labels import strategy_label
 from engram.lab.quantity import Quantity
@@ -32,6 +33,14 @@ class Group:
 def filled_group(evidence: Evidence, env: str, agent: str) -> Group:
     """The sizes at which tables filled, or may have in runs that are missing."""
     return Group.sizes(env, agent, evidence.sizes(env, agent))
+
+
+def of_strategies(cells: Iterable[Cell], env: str, agent: str, strategies: Sequence[str | None]) -> list[Cell]:
+    """Those of the cells that are an agent's in an environment, with one of these strategies; None: without a memory.
+
+    Evidence may hold strategies that a claim is not about, such as one of the reader's own.
+    """
+    return [cell for cell in cells if cell[:2] == (env, agent) and cell.strategy in strategies]
 
 
 def nothing_filled(evidence: Evidence, env: str, agent: str) -> Findings:

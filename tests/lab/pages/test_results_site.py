@@ -51,7 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     add_study(found / "cartpole", PAPERS)
     add_study(found / "my-study", OWN)
     (found / "gpu").mkdir()
-    (found / "README.md").write_text("# Results\n")
+    (found / "README.md").write_bytes(b"# Results, \xe9 in Latin-1\n")
     (found.parent / "docs").mkdir()
     noise = np.random.default_rng(0).integers(0, 256, (FRAMES, 300, 400, 3), np.uint8)
     write_video(found.parent / "docs" / "memory.gif", iter(noise), caption="LRU finds it & kM does not.")

@@ -67,7 +67,7 @@ class Site:
                 f"{self.results} holds no studies: none of its folders has a study.json; run one: engram study "
                 f"cartpole --quick --out {self.results / 'cartpole'}"
             )
-        told = read_file(self.results / README).decode() if is_file(self.results / README) else ""
+        told = read_file(self.results / README).decode(errors="replace") if is_file(self.results / README) else ""
         return sorted(found, key=lambda path: told.find(link) if (link := f"]({path.name}/") in told else len(told))
 
     def write(self, out: Path, tell: Callable[[str], None]) -> Path:
@@ -79,12 +79,13 @@ class Site:
         check_is_site(out)
         scores = self.scoreboard()
         with _replaced(out) as folder:
+            film = self._film(folder)
             reports = {path: find_report(path, folder / path.name, self.studies) for path in self.folders}
             visits = []
             for number, (path, report) in enumerate(reports.items(), start=1):
                 tell(f"{number} of {len(reports)}: {path.name}")
                 visits.append(self._visit(path, report))
-            self._write_first_page(folder, out, visits, scores)
+            self._write_first_page(folder, out, visits, scores, film)
             self._frame(folder, visits, _description(visits, scores))
             files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
             write_atomically(folder / LISTING, json.dumps({"files": files}, indent=1).encode())
@@ -124,13 +125,15 @@ class Site:
             {each: f"{quote(name)}/{quote(each)}" for each in files},
         )
 
-    def _write_first_page(self, folder: Path, out: Path, visits: Sequence[Visit], scores: Scoreboard | None) -> None:
+    def _write_first_page(
+        self, folder: Path, out: Path, visits: Sequence[Visit], scores: Scoreboard | None, film: FilmFile | None
+    ) -> None:
         page = landing_page(
             TITLE,
             [Finding(scores.sentence("claims of the paper")), Shares(scores.counts), *self._about()] if scores else [],
             visits,
             claims=scores.details if scores else (),
-            film=self._film(folder),
+            film=film,
             commands=self._commands(out),
         )
         write_atomically(folder / HOME, page.html().encode())
@@ -159,13 +162,15 @@ class Site:
             return None
         data = read_file(self.film)
         try:
-            with Image.open(BytesIO(data)) as film:
+            with Image.open(BytesIO(data), formats=["GIF"]) as film:
                 caption, (width, height) = caption_of(film) or FILM_CAPTION, film.size
                 film.seek(getattr(film, "n_frames", 1) - 1)
                 buffer = BytesIO()
                 film.convert("RGB").quantize(STILL_COLOURS).save(buffer, "PNG", optimize=True)
         except OSError as error:
-            raise InvalidInputError(f"{self.film} is not a film that can be read ({error}); give a GIF") from error
+            raise InvalidInputError(
+                f"{self.film} is not a film that can be read; give a GIF, such as {FILM}"
+            ) from error
         write_atomically(folder / FILM, data)
         write_atomically(folder / STILL, buffer.getvalue())
         return FilmFile(FILM, STILL, width, height, len(data), caption)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from engram.agents import label_of
-from engram.lab.comparisons import Group, best
+from engram.lab.comparisons import Group, best, of_strategies
 from engram.lab.evidence import Evidence
 from engram.lab.labels import strategy_label
 from engram.lab.quantity import Quantity
@@ -45,9 +45,12 @@ def faster_than_d3qn(evidence: Evidence) -> Findings:
 def _faster(evidence: Evidence, agent: str) -> Findings:
     terms, seeds, lacking = list[Term](), list[Seeds](), []
     for game in GAMES:
-        ours, theirs = ({c: s for c, s in evidence.curves.items() if c[:2] == (game, a)} for a in (agent, "d3qn"))
-        missing = any(cell.env == game and cell.agent in (agent, "d3qn") for cell in evidence.incomplete)
-        if missing or not ours or not theirs:
+        both = ((agent, STRATEGIES), ("d3qn", [None]))
+        found, missing = (
+            [of_strategies(cells, game, *each) for each in both] for cells in (evidence.curves, evidence.incomplete)
+        )
+        ours, theirs = ({cell: evidence.curves[cell] for cell in cells} for cells in found)
+        if any(missing) or not ours or not theirs:
             lacking.append(f"{place_label(game, agent)} and D3QN: not both run")
             continue
         last = min(int(steps[-1]) for cells in (ours, theirs) for s in cells.values() for steps, _ in s.values())

@@ -6,13 +6,13 @@ from math import inf
 import numpy as np
 
 from engram.agents import label_of
-from engram.lab.comparisons import Cells, Group, above, best, nothing_filled
+from engram.lab.comparisons import Cells, Group, above, best, nothing_filled, of_strategies
 from engram.lab.evidence import Evidence
 from engram.lab.labels import strategy_label
 from engram.lab.quantity import Quantity
 from engram.lab.statistics import mean_interval, total, weighted_terms
 from engram.lab.verdicts import Claim, Findings, Statement, fewest
-from engram.paper.grids import AGENTS
+from engram.paper.grids import AGENTS, FIVE
 from engram.typing import Array
 
 CARTPOLE = "CartPole-v1"
@@ -59,12 +59,10 @@ def convergence(evidence: Evidence) -> Findings:
     """Claim 15: MFEC has converged by 5,000 steps, NEC improves after that."""
     found = Findings()
     for agent, aim in zip(AGENTS, ((-GAIN, GAIN), (GAIN, inf)), strict=True):
-        curves = {
-            cell: list(seeds.values())
-            for cell, seeds in evidence.curves.items()
-            if cell[:2] == (CARTPOLE, agent) and cell.capacity and evidence.filled(CARTPOLE, agent, cell.capacity)
-        }
-        missing = any(cell[:2] == (CARTPOLE, agent) for cell in evidence.incomplete)
+        cells = of_strategies(evidence.curves, CARTPOLE, agent, FIVE)
+        filled = [cell for cell in cells if evidence.filled(CARTPOLE, agent, cell.capacity or 0)]
+        curves = {cell: list(evidence.curves[cell].values()) for cell in filled}
+        missing = of_strategies(evidence.incomplete, CARTPOLE, agent, FIVE)
         if missing or not all(_long_enough(steps) for seeds in curves.values() for steps, _ in seeds):
             found += Findings(lacking=[f"{label_of(agent)}: runs are missing, or not long enough"])
             continue
