@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup demo docs site test test-slow test-faults test-kernels coverage lint bench results lock release-check clean
+.PHONY: help setup demo docs site test test-slow test-faults test-kernels coverage lint bench results pages lock release-check clean
 
 help:
 	@echo "make demo         four ways to forget, side by side, in about a minute: see runs/demo/index.html"
@@ -77,6 +77,12 @@ results: setup
 	$(BIN)/engram study open $(REUSED)
 	for study in $(STUDIES) forgetting forgetting-confirmed open; do \
 	  $(BIN)/engram report runs/$$study --out results/$$study || exit 1; \
+	done
+	$(MAKE) pages
+
+pages: setup
+	for folder in $(patsubst %/study.json,%,$(wildcard results/*/study.json)); do \
+	  rm -rf $$folder/figures; $(BIN)/engram report $$folder || exit 1; \
 	done
 	$(BIN)/engram claims $(STUDIES:%=results/%) results/atari --out results/claims.md
 
