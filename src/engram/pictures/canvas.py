@@ -22,9 +22,10 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError('figures need matplotlib: pip install "engram-rl[report]"') from error
 
-__all__ = ["PAGE_WIDTH", "STYLE", "Axes", "Bbox", "Figure", "Saved", "mpl", "png_of", "save", "svg_of"]
+__all__ = ["PAGE_WIDTH", "STYLE", "Axes", "Bbox", "Figure", "Saved", "fix_layout", "mpl", "png_of", "save", "svg_of"]
 
 PAGE_WIDTH = 9.0  # inches
+PLACE_DIGITS = 5  # of where axes lie, in shares of the figure
 STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 10,
@@ -49,10 +50,23 @@ class Saved(NamedTuple):
 
 def save(figure: Figure, stem: Path) -> Saved:
     """Write the figure as SVG, transparent, and as PNG, on white; the same figure gives the same bytes."""
+    fix_layout(figure)
     saved = Saved(stem.with_suffix(".svg"), stem.with_suffix(".png"))
     write_atomically(saved.svg, without_marks(svg_of(figure).decode()).encode())
     write_atomically(saved.png, png_of(figure))
     return saved
+
+
+def fix_layout(figure: Figure) -> None:
+    """Lay the figure out once and for all.
+
+    Where the layout puts axes differs in the last bits from one process to the next, so their places are rounded.
+    """
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        bounds = axes.get_position(original=True).bounds
+        axes.set_position(tuple(round(each, PLACE_DIGITS) for each in bounds))
 
 
 def svg_of(figure: Figure, within: Bbox | None = None) -> bytes:

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from engram.pictures.canvas import Axes, Bbox, Figure, svg_of
+from engram.pictures.canvas import Axes, Bbox, Figure, fix_layout, svg_of
 
 
 def columns_of(figure: Figure, across: int) -> list[str]:
@@ -18,8 +18,7 @@ def columns_of(figure: Figure, across: int) -> list[str]:
             panels.setdefault(place.colspan.start // across, []).append(axes)
     if len(panels) < 2:
         return []
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    fix_layout(figure)
     columns = [panels[number] for number in sorted(panels)]
     boxes = [Bbox.union([box for each in column if (box := each.get_tightbbox()) is not None]) for column in columns]
     width, height = figure.get_size_inches()
