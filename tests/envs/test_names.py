@@ -79,6 +79,20 @@ def test_environments_of_one_name_are_told_apart_by_what_differs() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"CartPole-v1": "CartPole-v1", "CartPole-v0": "CartPole-v0", "CartPole-v1?s=3": "CartPole-v1 (s=3)"},
+        {"ALE/Pong-v5?s=3": "ALE/Pong", "my/Pong-v5?s=3": "my/Pong", "Qbert-v0": "Qbert"},
+        {"ALE/Pong-v5": "ALE/Pong-v5", "ALE/Pong-v4": "ALE/Pong-v4", "my/Pong-v5": "my/Pong-v5"},
+        {"a-v0|one:W": "a+one:W", "a-v0|two:W": "a+two:W"},
+        {"a|W?x=1|V?x=2": "a|W?x=1|V?x=2", "a|W?x=2|V?x=1": "a|W?x=2|V?x=1"},
+    ],
+)
+def test_versions_namespaces_and_modules_tell_environments_apart_where_they_differ(names: dict[str, str]) -> None:
+    assert names_apart(names) == names
+
+
 def test_short_names_tell_wrappers_too() -> None:
     assert short_name("ALE/Pong-v5?frameskip=4") == "Pong"
     assert short_name("my.mod:Maze-v0?size=3|TimeLimit?max_episode_steps=9|mod:Own") == "my.mod:Maze+TimeLimit+Own"

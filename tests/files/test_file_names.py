@@ -3,7 +3,7 @@
 import pytest
 
 from engram.errors import InvalidInputError
-from engram.files.file_names import as_file_name, check_file_name
+from engram.files.file_names import as_file_name, as_link_names, check_file_name
 
 BAD = [
     "", ".", "..", "../x", "a/b", "/etc/passwd", "a\\b", "C:x", "a\0b", "a\nb", ".hidden", "end.", "end ",
@@ -26,3 +26,11 @@ def test_other_names_are_as_they_were(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in BAD if isinstance(name, str) and name != "\ud800"], ids=repr)
 def test_any_text_becomes_a_part_of_a_name(name: str) -> None:
     assert check_file_name("a name", f"a-{as_file_name(name, 40)}-b")
+
+
+def test_texts_become_names_that_differ_and_can_be_linked_to() -> None:
+    texts = ["OpenRoom", "Pong+ClipReward", "CartPole (s=3)", "cartpole-s-3", "CartPole <s|3>", "(é)", "x" * 99]
+    names = list(as_link_names(texts, 40).values())
+    assert names == [
+        *("openroom", "pong+clipreward", "cartpole-s-3", "cartpole-s-3-2", "cartpole-s-3-3", "é", "x" * 40)
+    ]

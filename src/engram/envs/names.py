@@ -7,6 +7,7 @@ to the outermost: one of Gymnasium's by its bare name, or `module:Class`. Values
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -101,24 +102,39 @@ def with_more(env: str, options: Sequence[str] = (), wrappers: Sequence[str] = (
 
 def short_name(env: str) -> str:
     """Names without namespace, version and options: `Pong+ClipReward` for `ALE/Pong-v5?frameskip=4|ClipReward`."""
+    return _name(env)
+
+
+def _name(env: str, *, namespace: bool = False, version: bool = False) -> str:
+    """Names without options; with their namespaces and modules, or with the version, if asked for."""
     first, *wrappers = (part.partition("?")[0] for part in env.split("|"))
-    own = first.rsplit("/", maxsplit=1)[-1].rsplit("-v", maxsplit=1)[0]
+    before, slash, own = first.rpartition("/")
+    own = own if version else own.rsplit("-v", maxsplit=1)[0]
+    if namespace:
+        return "+".join([before + slash + own, *wrappers])
     return "+".join([own, *(wrapper.rpartition(":")[2] for wrapper in wrappers)])
 
 
 def names_apart(envs: Iterable[str]) -> dict[str, str]:
-    """Short names by environment; those that share one are told apart by the options that not all of them have."""
+    """Short names by environment; those that share one are told apart by what differs.
+
+    That is the version, or the namespace, or both; and the options that not all of them have.
+    """
     groups: dict[str, list[str]] = {}
     for env in dict.fromkeys(envs):
         groups.setdefault(short_name(env), []).append(env)
-    found: dict[str, str] = {}
-    for name, alike in groups.items():
-        options = {env: re.findall(r"[^?&|]+=[^?&|]*", env) for env in alike}
-        common = set.intersection(*(set(each) for each in options.values()))
-        for env, each in options.items():
-            own = ", ".join(option for option in each if option not in common)
-            found[env] = f"{name} ({own})" if own else name
-    return found
+    return {env: name for alike in groups.values() for env, name in _apart(alike).items()}
+
+
+def _apart(envs: Sequence[str]) -> dict[str, str]:
+    """Names of environments that share a short one, each of its own."""
+    named = [[_name(env, namespace=n, version=v) for env in envs] for n, v in product((False, True), repeat=2)]
+    names = next(each for each in named if len(set(each)) == len(set(named[-1])))
+    options = [re.findall(r"[^?&|]+=[^?&|]*", env) for env in envs]
+    common = set.intersection(*map(set, options))
+    own = [", ".join(option for option in each if option not in common) for each in options]
+    told = [f"{name} ({some})" if some else name for name, some in zip(names, own, strict=True)]
+    return dict(zip(envs, told if len(set(told)) == len(envs) else envs, strict=True))
 
 
 def imports_nothing(text: Any) -> bool:

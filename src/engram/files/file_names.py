@@ -2,6 +2,8 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
+from itertools import count
 
 from engram.errors import InvalidInputError
 
@@ -36,3 +38,13 @@ def as_file_name(text: str, most: int) -> str:
     plain = FORBIDDEN.sub("_", unicodedata.normalize("NFC", text))
     plain = "".join(letter if letter.isprintable() else "_" for letter in plain).lstrip(".")
     return plain.encode()[:most].decode(errors="ignore") or "_"
+
+
+def as_link_names(texts: Iterable[str], most: int) -> dict[str, str]:
+    """Of each text a part of a file's name that a link can lead to as it is; no two are alike, whatever their case."""
+    found: dict[str, str] = {}
+    for text in dict.fromkeys(texts):
+        plain = as_file_name(re.sub(r"[^\w.+-]+", "-", text.lower()).strip("-"), most)
+        numbered = (plain if number == 1 else f"{plain}-{number}" for number in count(1))
+        found[text] = next(each for each in numbered if each not in found.values())
+    return found

@@ -6,6 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
+from engram.agents import label_of
+from engram.envs.names import names_apart
 from engram.errors import InvalidInputError
 from engram.lab.cell import Cell
 from engram.lab.dataframes import pl
@@ -87,6 +89,15 @@ class Evidence:
                 if not place.get("variant", ""):
                     found.setdefault(Cell.of(place), set()).add(place["steps"])
         return {cell: tuple(sorted(steps)) for cell, steps in found.items()}
+
+    @cached_property
+    def env_names(self) -> dict[str, str]:
+        """What each environment is called on a page: by its short name, or told apart from others of that name."""
+        return names_apart(place["env"] for study in self.studies for place in study.declared.values())
+
+    def place(self, env: str, agent: str) -> str:
+        """An environment and an agent as a page names them: `CartPole, NEC`."""
+        return f"{self.env_names[env]}, {label_of(agent)}"
 
     @property
     def seed_counts(self) -> set[int]:

@@ -149,6 +149,27 @@ def test_a_finding_is_told_first_and_ornaments_are_for_the_eye() -> None:
     assert markdown(shown) == "# Title\n\n**kM wins by −3 %**\n"
 
 
+def test_signs_that_mean_something_in_markdown_are_escaped_everywhere() -> None:
+    entry = page.Entry("a|b", link="a b|c.html")
+    table = page.Table(["x|y", "<b>"], [["1", entry]], caption="a_b")
+    figure = page.Drawing([a_figure()], "c*", "figures/a (b)|c.png")
+    told = markdown(page.Page("", [table, figure, page.Film("", ".gif", "a b.gif")]))
+    assert "**a\\_b**\n\n| x\\|y | \\<b> |" in told
+    assert "| 1 | [a\\|b](a%20b%7Cc.html) |" in told
+    assert "(figures/a%20%28b%29%7Cc.png)" in told
+    assert "(a%20b.gif)" in told
+
+
+def test_a_section_of_which_all_is_folded_is_left_out_of_markdown() -> None:
+    folded = page.Folded("more", [page.Text("text")])
+    shown = page.Page(
+        "",
+        [page.Section("Empty", [page.Subsection("Inside", [folded])]), page.Section("Full", [folded, page.Text("x")])],
+    )
+    assert markdown(shown) == "# \n\n## Full\n\nx\n"
+    assert "<h2>Empty</h2>" in shown.html()
+
+
 @pytest.mark.parametrize(
     ("interval", "text"),
     [

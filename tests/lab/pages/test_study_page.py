@@ -341,7 +341,7 @@ def test_variants_do_not_enter_the_cells(tmp_path: Path) -> None:
     assert [row["seeds"] for row in rows] == ["2"] * 8  # MFEC and NEC, two sizes, two strategies
     for row in rows:
         assert [found.declared[run_id]["variant"] for run_id in row["runs"].split()] == ["", ""]
-    made = how_it_was_made(found, report.evaluation).html()
+    made = how_it_was_made(found, report.evaluation, report.evidence.env_names).html()
     assert all(run_id in made for run_id in found.runs["run"])
     assert "CartPole, MFEC, DkM, 50, mean kernel" in made
 
@@ -385,7 +385,7 @@ def test_of_many_strategies_a_table_shows_those_of_most_interest_and_all_are_fol
     assert few[1] == every[1] == ["CartPole, 15,000 training steps"]
     assert [row[0] for row in few[2:6]] == ["50", "150", "500", "3,000"]
     assert few[6] == ["Acrobot, 20,000 training steps"]
-    assert "Bold is decided among all ten strategies" in shown
+    assert "Bold is decided among all ten strategies; a table of all is folded on the page for a browser." in shown
 
 
 def test_a_table_has_as_many_digits_as_its_largest_score_needs() -> None:

@@ -91,3 +91,16 @@ def test_an_agent_without_a_memory_has_no_sign(tmp_path: Path) -> None:
     assert Cell("CartPole-v1", "d3qn", None, None) in {
         each.cell for each in StudyReport(found, tmp_path, study).variants.every
     }
+
+
+def test_of_one_variant_it_is_not_said_how_many(tmp_path: Path) -> None:
+    shown = report(tmp_path, scaled=0.0).variants
+    alone = replace(shown, every=[each for each in shown.every if each.name == "1 neighbour"])
+    assert alone.in_words() == (
+        "The one variant (1 neighbour) changes no score beyond chance; with n = 5 only large changes would show."
+    )
+    assert alone.in_short() == "The one variant changes no score beyond chance."
+    moved = report(tmp_path / "moved", scaled=40.0).variants
+    cell = replace(moved, every=[each for each in moved.every if each.name in moved.changed][:1])
+    assert cell.in_words() == "Scaled keys changes the score beyond chance in the one cell in which it was tried."
+    assert cell.in_short() == "The one variant changes a score beyond chance."

@@ -8,7 +8,7 @@ import pytest
 
 from engram.cli import main
 from engram.lab.pages.study_page import StudyReport
-from engram.lab.pages.wording import evaluations_in_words, score_in_words, steps_in_words
+from engram.lab.pages.wording import changes_in_words, evaluations_in_words, score_in_words, some_of, steps_in_words
 from engram.lab.reports import find_report
 from engram.lab.results import Results
 from engram.lab.study_folder import StudyFolder
@@ -59,6 +59,17 @@ def test_a_score_is_the_mean_of_as_many_evaluations_as_there_are(counts: list[in
 )
 def test_evaluations_are_told_as_they_were(settings: dict[str, float], told: str) -> None:
     assert evaluations_in_words([{**PLACE, **settings}] * 2) == told
+
+
+def test_of_one_thing_it_is_not_said_how_many() -> None:
+    assert [some_of(1, every, "size") for every in (1, 2)] == ["the one size", "one of two sizes"]
+    told = [changes_in_words(*counts, "choice", "score", " left open") for counts in ((0, 1), (1, 1), (0, 3), (2, 3))]
+    assert told == [
+        "the one choice left open changes no score",
+        "the one choice left open changes a score",
+        "none of three choices left open changes a score",
+        "two of three choices left open change a score",
+    ]
 
 
 def test_evaluations_that_differ_are_told_apart() -> None:

@@ -50,3 +50,12 @@ def test_variants_are_told_from_what_they_vary(tmp_path: Path) -> None:
     assert trained["as in the other studies"] == ["78 ± 2", "78 ± 2"]
     assert trained["episodes merged as one"] == ["–", "98 ± 2"]
     assert trained["evaluation every 250 steps"] == ["78 ± 2", "missing"], "never a mean over what happens to be there"
+
+
+def test_before_any_choice_has_all_its_runs_nothing_is_said_of_any(tmp_path: Path) -> None:
+    study = STUDIES["open"].only(strategies=("lru", "dkm"), games=("cartpole",), seeds=(0, 1, 2))
+    places = declare(study, tmp_path)
+    found = results(study, lambda cell, seed: 9.0, places=places, without=lambda place: place["variant"] != "")
+    report = OpenReport(found, tmp_path, study)
+    assert report.finding == "No choice that the paper leaves open has all its runs, so nothing is known of any."
+    assert report.write().is_file()

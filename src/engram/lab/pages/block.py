@@ -32,6 +32,16 @@ class Block:
         """The strategies as tables and figures name them."""
         return [strategy_label(name) for name in self.strategies]
 
+    @property
+    def env_name(self) -> str:
+        """The environment as tables and figures name it."""
+        return self.evidence.env_names[self.env]
+
+    @property
+    def place(self) -> str:
+        """The environment and the agent: `CartPole, NEC`."""
+        return self.evidence.place(self.env, self.agent)
+
     def cell(self, strategy: str, size: int) -> Cell:
         """The cell of a strategy and a size."""
         return Cell(self.env, self.agent, strategy, size)

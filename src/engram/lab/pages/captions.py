@@ -1,13 +1,14 @@
 """What is to be seen in figures over memory sizes, in words made from the scores."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+from math import ceil, isfinite
 
 from engram.lab.labels import strategy_label
 from engram.lab.memory_needed import memory_for
 from engram.lab.pages.block import Block
 from engram.lab.pages.finding import FEW_PLACES
 from engram.lab.pages.numbers import score_number
-from engram.lab.pages.wording import counted, listed, number_in_words, sentence
+from engram.lab.pages.wording import counted, listed, number_in_words, sentence, some_of
 from engram.lab.ranking import Comparison
 
 
@@ -20,7 +21,7 @@ def highest_in_words(blocks: Mapping[str, Block]) -> str:
             continue
         names, times = _most_often_highest(comparison)
         if times:
-            count = f"{number_in_words(times)} of {counted(len(comparison.sizes), 'size')}"
+            count = some_of(times, len(comparison.sizes), "size")
             have = "has" if len(names) == 1 else "each have"
             parts.append(f"with {where} {listed(names)} {have} the highest mean at {count}")
             if len(names) == 1:
@@ -53,7 +54,7 @@ def _most_often_highest(comparison: Comparison) -> tuple[list[str], int]:
     return [strategy_label(name) for name, times in wins.items() if times == most], most
 
 
-def needed_in_words(where: str, block: Block, strategies: Collection[str]) -> str:
+def needed_in_words(where: str, block: Block) -> str:
     """How much less memory others need for the best score of LRU, or of the first strategy; nothing if none does.
 
     Only sizes at which tables filled count: at others all strategies are the same.
@@ -61,15 +62,15 @@ def needed_in_words(where: str, block: Block, strategies: Collection[str]) -> st
     means = {
         name: {size: float(scores.mean()) for size, scores in cells.items() if size in block.filled_sizes}
         for name, cells in block.complete.items()
-        if name in strategies
     }
     if len(means) < 2 or not all(means.values()):
         return ""
     first = "lru" if "lru" in means else next(iter(means))
     level = max(means[first].values())
     enough = min(size for size, mean in means[first].items() if mean == level)
-    others = {name: memory_for(by_size, level) for name, by_size in means.items() if name != first}
-    parts = [f"{strategy_label(name)} {size:,.0f}" for name, size in others.items() if size < enough]
+    needed = {name: memory_for(by_size, level) for name, by_size in means.items() if name != first}
+    others = {name: ceil(round(size, 6)) for name, size in needed.items() if isfinite(size)}  # a whole size stays so
+    parts = [f"{strategy_label(name)} {size:,}" for name, size in others.items() if size < enough]
     score = score_number(level, block.digits)
     about = f"{where}: for the {score} that {strategy_label(first)} reaches with {enough:,} entries"
     return f"{about}, {listed(parts)} are enough (interpolated, without an interval)." if parts else ""

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from engram.agents import label_of
-from engram.envs.names import short_name
 from engram.lab.labels import strategy_label
 from engram.lab.pages.block import Block
 from engram.lab.pages.falls import falls_in_words
@@ -32,7 +31,7 @@ def curves_of_envs_in_words(blocks: Sequence[Block]) -> str:
     """The same for several environments; those of which the same can be said are named together."""
     by_env: dict[str, list[Block]] = {}
     for block in blocks:
-        by_env.setdefault(short_name(block.env), []).append(block)
+        by_env.setdefault(block.env_name, []).append(block)
     ends: dict[str, list[str]] = {}
     for env, mine in by_env.items():
         ends.setdefault(ends_in_words(mine), []).append(env)

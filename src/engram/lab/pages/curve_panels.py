@@ -7,7 +7,6 @@ from functools import cached_property
 import numpy as np
 
 from engram.agents import label_of
-from engram.envs.names import short_name
 from engram.lab.cell import Cell
 from engram.lab.labels import strategy_label
 from engram.lab.pages.block import Block
@@ -52,7 +51,7 @@ class CurvePanels:
     def of_env(self, size: int) -> list[CurvePanel]:
         """The panel of one size, named after the environment."""
         curves = self.curves(size)
-        title = f"{short_name(self.block.env)}, {self._n(curves)}"
+        title = f"{self.block.env_name}, {self._n(curves)}"
         return [CurvePanel(title, curves, self._n_of_others(curves))] if curves else []
 
     @cached_property

@@ -14,6 +14,7 @@ from engram.lab.pages.style import PLAIN, Look
 from engram.lab.run_record import Series
 from engram.lab.statistics import Band, Interval, curve_interval
 from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
+from engram.pictures.lettering import wrapped
 from engram.pictures.marks import mark
 from engram.runs.folder import RunFolder
 from engram.typing import Array, Doubles
@@ -23,8 +24,10 @@ ANY = "any strategy"  # the label of a curve that all strategies share
 LABEL_GAP = 0.055  # between two labels, in heights of the plot
 COLUMNS = 4  # of a grid of curves
 LEGEND_COLUMNS = 6
-ASIDE = -0.2  # widths of a panel, by which its title begins left of it
-LINE, NOTE_LINE = 1.95, 0.15  # inches: of a row of panels, and of a line of a note
+ASIDE = -0.2  # widths of a panel, by which its title begins left of it, where there are at least three in a row
+LINE, NOTE_LINE, TITLE_LINE = 1.95, 0.15, 0.16  # inches: a row of panels, a line of a note, a title's further line
+TITLE_LETTER = 0.08  # inches
+LABEL_LETTERS, LEGEND_LETTER, LEGEND_SAMPLE = 24, 0.078, 0.6  # letters of a label; inches in a legend
 
 
 @dataclass(frozen=True)
@@ -87,15 +90,19 @@ def curve_grid(
     drawn = [curve for _, line in lines for panel in line for curve in panel.curves]
     with mpl.rc_context({**STYLE, "font.size": 9}):
         told = [max(_note_lines(panel) for panel in line) for _, line in lines]
-        heights = [LINE + NOTE_LINE * count for count in told]
+        titles = [
+            [wrapped(panel.title, int(PAGE_WIDTH / columns / TITLE_LETTER)) for panel in line] for _, line in lines
+        ]
+        more = [max(title.count("\n") for title in some) for some in titles]
+        heights = [LINE + NOTE_LINE * count + TITLE_LINE * extra for count, extra in zip(told, more, strict=True)]
         figure = Figure(figsize=(PAGE_WIDTH, 0.5 + sum(heights)), layout="constrained")
         grid = figure.subplots(
             len(lines), columns, sharex=True, sharey=same_returns, squeeze=False, height_ratios=heights
         )
         for i, (name, line) in enumerate(lines):
-            for axes, panel in zip(grid[i], line, strict=False):
+            for axes, panel, title in zip(grid[i], line, titles[i], strict=False):
                 _draw(axes, panel.curves, looks, width=1.4)
-                _entitle(axes, panel, told[i])
+                _entitle(axes, title, panel, room=told[i], aside=ASIDE * min(1, columns / 3))
                 axes.set_ylabel(name)  # also in the other columns, which stand alone on a phone
                 axes.tick_params(labelleft=True)
             for j in range(len(line), columns):
@@ -117,13 +124,12 @@ def _note_lines(panel: CurvePanel) -> int:
     return panel.note.count("\n") + 1 if panel.note and panel.curves else 0
 
 
-def _entitle(axes: Axes, panel: CurvePanel, room: int) -> None:
+def _entitle(axes: Axes, title: str, panel: CurvePanel, *, room: int, aside: float) -> None:
     """Write a panel's title, with room for so many lines below it, and there its note, or in it where it is empty."""
-    aside: dict[str, Any] = {"x": ASIDE, "fontsize": 9.5, "fontweight": "bold", "loc": "left"}
-    axes.set_title(panel.title, pad=4 + 72 * NOTE_LINE * room, **aside)
+    axes.set_title(title, pad=4 + 72 * NOTE_LINE * room, x=aside, fontsize=9.5, fontweight="bold", loc="left")
     if panel.curves:
         height = 3 + 72 * NOTE_LINE * (room - _note_lines(panel))
-        place: dict[str, Any] = {"xy": (ASIDE, 1), "xytext": (0, height), "va": "bottom"}
+        place: dict[str, Any] = {"xy": (aside, 1), "xytext": (0, height), "va": "bottom"}
     else:
         place = {"xy": (0.03, 0.97), "xytext": (0, 0), "va": "top"}
     axes.annotate(panel.note, xycoords="axes fraction", textcoords="offset points", fontsize=8.5, **place)
@@ -142,8 +148,19 @@ def add_legend(figure: Figure, names: Collection[str], looks: Mapping[str, Look]
     if not shown:
         return
     lines = [_sample(look) for look in shown.values()]
-    columns = ceil(len(shown) / ceil(len(shown) / LEGEND_COLUMNS))
-    figure.legend(lines, list(shown), loc="outside upper center", ncols=columns, frameon=False, handlelength=2.6)
+    figure.legend(
+        lines, list(shown), loc="outside upper center", ncols=_columns(list(shown)), frameon=False, handlelength=2.6
+    )
+
+
+def _columns(names: Sequence[str]) -> int:
+    """How many columns of a legend have room for these names, in rows of about equal length."""
+    for count in range(ceil(len(names) / LEGEND_COLUMNS), len(names)):
+        columns = ceil(len(names) / count)
+        letters = sum(max(map(len, names[i : i + count])) for i in range(0, len(names), count))
+        if letters * LEGEND_LETTER + columns * LEGEND_SAMPLE <= PAGE_WIDTH:
+            return columns
+    return 1
 
 
 def _sample(look: Look) -> mpl.lines.Line2D:
@@ -199,7 +216,7 @@ def _label_ends(axes: Axes, curves: Sequence[Curve], looks: Mapping[str, Look]) 
     wanted = [(float(curve.returns[:, -1].mean()) - low) / (high - low) for curve in ordered]
     for curve, height in zip(ordered, spread(wanted, LABEL_GAP), strict=True):
         axes.annotate(
-            curve.label,
+            wrapped(curve.label, LABEL_LETTERS, lines=1),
             (1, height),
             xytext=(6, 0),
             xycoords="axes fraction",

@@ -12,13 +12,16 @@ from engram.lab.pages.numbers import interval_text
 from engram.lab.statistics import Interval
 from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
 from engram.pictures.colours import LIT, SOFT
+from engram.pictures.lettering import wrapped
 from engram.pictures.marks import mark
 
 COLUMNS = {3: 31, 2: 47, 1: 95}  # side by side, and how many letters of a title have room then
 MARKERS, SIGNS = "os^DvP", "●■▲◆▼✚"  # of the series of a panel, in their order
 ROW, SERIES, ABOVE_ROWS = 0.16, 0.085, 0.62  # inches: a line, each series in it, and what else a panel needs
 APART, SPREAD = 0.36, 0.66  # of a line: how far two series lie from each other, and all of them at most
+TITLE_LINE = 0.17  # inches: a title's further line
 SHORT = 10  # letters of a line's name, up to which every panel says it, not only the first of a row
+LETTERS = 36  # of a line's name, before it goes on below
 PLAIN = "#3E7CB1"
 
 
@@ -58,12 +61,16 @@ class Panel(NamedTuple):
     def heading(self) -> str:
         """The title, and the signs of the series."""
         shown = ", ".join(f"{SIGNS[rank % len(SIGNS)]} {name}" for rank, name in enumerate(self.series) if name)
-        return f"{self.title}{f': {shown}' if shown else ''}"
+        return wrapped(f"{self.title}{f': {shown}' if shown else ''}", COLUMNS[1])
 
     @property
     def height(self) -> float:
         """In inches."""
-        return ABOVE_ROWS + len(self.lines) * (ROW + SERIES * max(len(self.series), 2))
+        return (
+            ABOVE_ROWS
+            + TITLE_LINE * self.heading.count("\n")
+            + len(self.lines) * (ROW + SERIES * max(len(self.series), 2))
+        )
 
 
 def differences_figure(panels: Sequence[Panel], x_label: str = "Change of the mean score") -> Figure:
@@ -109,7 +116,7 @@ def _draw(axes: Axes, panel: Panel) -> None:
         what = f"{dot.series}: " if dot.series else ""
         mark(drawn, dot.line, [f"{what}{interval_text(dot.alone, panel.digits)}"])
     axes.axvline(0, color=SOFT, linewidth=1, linestyle=(0, (3, 2)), zorder=0)
-    axes.set_yticks(range(len(places)), list(places))
+    axes.set_yticks(range(len(places)), [wrapped(line, LETTERS, lines=2) for line in places])
     axes.set_ylim(len(places) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     ends = [end for dot in panel.dots for each in (dot.together, dot.alone) if each for end in each if isfinite(end)]

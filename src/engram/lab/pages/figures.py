@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from engram.agents import label_of
-from engram.envs.names import short_name
+from engram.files.file_names import as_link_names
 from engram.lab.evidence import Evidence
 from engram.lab.labels import strategy_label
 from engram.lab.pages import forest, page, sizes
@@ -16,6 +17,7 @@ from engram.lab.pages.captions import highest_in_words, needed_in_words
 from engram.lab.pages.curve_captions import curves_in_words, curves_of_envs_in_words
 from engram.lab.pages.curve_panels import CurvePanels, shown_sizes
 from engram.lab.pages.curves import BAND, curve_grid, learning_curves
+from engram.lab.pages.featured import Featured
 from engram.lab.pages.report_folder import write_figure
 from engram.lab.pages.style import Look
 from engram.lab.pages.wording import (
@@ -31,8 +33,7 @@ from engram.lab.statistics import FEWEST
 from engram.lab.typical import INTERQUARTILE, MEAN
 from engram.pictures.canvas import Figure
 
-MANY = 6  # strategies, from which on the first figures show only those of most interest
-FEATURED = ("lru", "kmeans", "dkm", "fading", "adaptive")
+LONGEST_STEM = 80  # bytes of a figure's file name that say the environment
 SCORES = "Dots: mean score over n seeds; lines: its 95 % interval (Student), cut off where it goes beyond all scores."
 WHOSE = {
     INTERQUARTILE: "Yuen",
@@ -49,6 +50,7 @@ class Figures:
     blocks: Sequence[Block]  # of all environments and agents with a memory
     looks: Mapping[str, Look]  # by label
     out: Path
+    featured: Featured
     enlarged: Mapping[tuple[str, str, int], str] = field(default_factory=dict)  # environment, agent, size → what it is
 
     def finding(self, headline: str, rule: str) -> list[page.Block]:
@@ -59,13 +61,18 @@ class Figures:
         seeds = {n for _, comparison in compared for n in comparison.seeds}
         robust = {block.env for block, comparison in compared if comparison.middles_differ}
         panels = [self._forest(block, comparison, robust=block.env in robust) for block, comparison in compared]
-        caption = _joined(_forest_in_words({panel.scores for panel in panels}, seeds, rule), worth_in_words(seeds))
+        blocks = [block for block, _ in compared]
+        rows = self.featured.in_words(blocks)
+        if any(comparison.order[0] not in self.featured.among(block.strategies) for block, comparison in compared):
+            rows += " Each panel also has its highest."
+        about = _forest_in_words({panel.scores for panel in panels}, seeds, rule)
+        caption = _joined(rows, about, worth_in_words(seeds))
         drawn = forest.forest(panels, self.looks)
         return [replace(self._drawing(drawn, "finding", caption, across=1 + forest.is_compared(panels)), alt=headline)]
 
     def _forest(self, block: Block, comparison: Comparison, *, robust: bool) -> forest.Panel:
         first, *others = comparison.order
-        shown = [first, *(name for name in others if name in featured(block.strategies))]
+        shown = [first, *(name for name in others if name in self.featured.among(block.strategies))]
         rows = [
             forest.Row(
                 strategy_label(name),
@@ -98,8 +105,7 @@ class Figures:
             "score-by-size",
             lambda panels: sizes.score_by_size(panels, self.looks, y_label="Score"),
             caption,
-            highest_in_words({self._where(block): self._featured(block) for block in blocks}),
-            highest_in_words({self._where(block): block for block in blocks}),
+            lambda some: highest_in_words({self._where(block): block for block in some}),
         )
 
     def needed(self) -> list[page.Block]:
@@ -112,22 +118,12 @@ class Figures:
             "between the sizes that were run, over the logarithm of the size. A line ends at the highest score that "
             "the strategy reached; it jumps where more memory brought no more score. "
         )
-        few, every = (
-            " ".join(
-                text
-                for row in rows
-                for block in row
-                if (text := needed_in_words(self._where(block), block, choose(block.strategies)))
-            )
-            for choose in (featured, list)
-        )
         return self._few_and_all(
             rows,
             "memory-needed",
             lambda panels: sizes.memory_needed(panels, self.looks, x_label="Mean score"),
             caption,
-            few,
-            every,
+            lambda some: _joined(*(needed_in_words(self._where(block), block) for block in some)),
         )
 
     def curves(self) -> list[page.Block]:
@@ -135,7 +131,7 @@ class Figures:
         envs = list(dict.fromkeys(block.env for block in self.blocks))
         if len(envs) > 1 and len({size for block in self.blocks for size in block.sizes}) == 1:
             return self._over_envs()
-        found = {short_name(env): self._over_sizes(env) for env in envs}
+        found = {self.evidence.env_names[env]: self._over_sizes(env) for env in envs}
         if len(found) == 1:
             return [figure for figures in found.values() for figure in figures]
         return [page.Subsection(name, figures) for name, figures in found.items() if figures]
@@ -146,7 +142,7 @@ class Figures:
         rows = {}
         for agent in dict.fromkeys(block.agent for block in self.blocks):
             blocks = [block for block in self.blocks if block.agent == agent]
-            panels = [panel for block in blocks for panel in self._panels(block).of_env(size)]
+            panels = [panel for block in blocks for panel in CurvePanels(block).of_env(size)]
             if panels:
                 rows[f"Return, {label_of(agent)}"] = panels
         if not rows:
@@ -160,7 +156,7 @@ class Figures:
     def _over_sizes(self, env: str) -> list[page.Block]:
         """The curves of one environment: both agents at a few sizes; all sizes, and what the study enlarges, folded."""
         blocks = [block for block in self.blocks if block.env == env]
-        panels = {block.agent: self._panels(block, featured(block.strategies)) for block in blocks}
+        panels = {block.agent: CurvePanels(self.featured.block(block)) for block in blocks}
         drawn = dict(zip(panels, shown_sizes(list(panels.values())), strict=True))
         shown = {agent: panels[agent].chosen(drawn[agent]) for agent in panels}
         rows = {f"Return, {label_of(agent)}": some for agent, some in shown.items() if some}
@@ -169,10 +165,11 @@ class Figures:
         steps = steps_in_words({steps for block in blocks for steps in block.steps(block.sizes)})
         several = len({size for block in blocks for size in block.sizes}) > 1
         numbers = "several numbers of entries per action" if several else f"{blocks[0].sizes[0]:,} entries per action"
-        about = f"{short_name(env)}: {self._agents(blocks)} for {numbers}, over {steps}."
+        name = blocks[0].env_name
+        about = f"{name}: {self._agents(blocks)} for {numbers}, over {steps}."
         figure = curve_grid(rows, self.looks)
         caption = _joined(about, _means(blocks), self._worth(blocks))
-        see = curves_in_words([self._featured(block) for block in blocks], drawn)
+        see = self._curves_in_words(blocks, drawn)
         more = [each for block in blocks for each in self._enlarged(block)]
         for block in blocks:
             every = panels[block.agent].every()
@@ -180,16 +177,21 @@ class Figures:
                 grid = curve_grid({f"Return, {label_of(block.agent)}": every}, self.looks)
                 steps = steps_in_words(block.steps(block.sizes))
                 text = f"{self._named(block)}: all sizes, over {steps}. {_means([block])}"
-                all_sizes = curves_in_words([self._featured(block)])
-                more.append(self._drawing(grid, f"curves-{block.agent}", text, env, see=all_sizes))
-        folded = [page.Folded(f"{short_name(env)}: curves at all sizes", more)] if more else []
+                see_all = self._curves_in_words([block])
+                more.append(self._drawing(grid, f"curves-{block.agent}", text, env, see=see_all))
+        folded = [page.Folded(f"{name}: curves at all sizes", more)] if more else []
         return [self._drawing(figure, "curves", caption, env, see=see), *folded]
+
+    def _curves_in_words(self, blocks: Sequence[Block], drawn: Mapping[str, Collection[int]] | None = None) -> str:
+        """What is to be seen in the curves of the strategies that are shown first."""
+        few = [self.featured.block(block) for block in blocks]
+        return _joined(self.featured.in_words(blocks), curves_in_words(few, drawn))
 
     def _enlarged(self, block: Block) -> list[page.Block]:
         """Curves that the study wants to be seen by themselves."""
         found: list[page.Block] = []
         for (env, agent, size), what in self.enlarged.items():
-            curves = self._panels(block).curves(size) if (env, agent) == (block.env, block.agent) else []
+            curves = CurvePanels(block).curves(size) if (env, agent) == (block.env, block.agent) else []
             if curves:
                 single = learning_curves(curves, self.looks, y_label="Return")
                 n = seeds_in_words({len(curve.returns) for curve in curves})
@@ -198,13 +200,6 @@ class Figures:
                 see = curves_in_words([replace(block, sizes=[size])])
                 found.append(self._drawing(single, f"curves-{agent}-{size}", text, env, see=see))
         return found
-
-    def _featured(self, block: Block) -> Block:
-        """A block with the strategies that the first figures show."""
-        return replace(block, strategies=featured(block.strategies))
-
-    def _panels(self, block: Block, strategies: Sequence[str] = ()) -> CurvePanels:
-        return CurvePanels(replace(block, strategies=list(strategies)) if strategies else block)
 
     def _rows(self) -> list[list[Block]]:
         """The blocks with several sizes, a row for each environment."""
@@ -218,27 +213,31 @@ class Figures:
         name: str,
         draw: Callable[[Sequence[Sequence[sizes.Panel]]], Figure],
         caption: str,
-        see: str,
-        see_in_all: str,
+        see: Callable[[Sequence[Block]], str],
     ) -> list[page.Block]:
-        """A figure with the strategies of most interest, and one with all where those are more, folded."""
-        few = [[self._sizes(block, featured(block.strategies)) for block in row] for row in rows]
-        found: list[page.Block] = [self._drawing(draw(few), name, caption.strip(), see=see)]
-        most = max(len(block.strategies) for row in rows for block in row)
-        if any(len(featured(block.strategies)) < len(block.strategies) for row in rows for block in row):
-            every = [[self._sizes(block, block.strategies) for block in row] for row in rows]
-            about = f"All {number_in_words(most)} strategies"
-            drawing = self._drawing(draw(every), f"{name}-all", f"{about}.", see=see_in_all)
+        """A figure with the strategies that are shown first, and one with all where those are more, folded."""
+        blocks = [block for row in rows for block in row]
+        told = self.featured.in_words(blocks)
+        few = [[shown for block in row if (shown := self.featured.block(block)).complete] for row in rows]
+        found: list[page.Block] = []
+        if any(few):
+            drawn = draw([[self._sizes(block) for block in row] for row in few if row])
+            seen = _joined(told, see([block for row in few for block in row]))
+            found.append(self._drawing(drawn, name, caption.strip(), see=seen))
+        if told:
+            every = [[self._sizes(block) for block in row] for row in rows]
+            about = f"All {number_in_words(max(len(block.strategies) for block in blocks))} strategies"
+            drawing = self._drawing(draw(every), f"{name}-all", f"{about}.", see=see(blocks))
             found.append(page.Folded(about, [drawing]))
         return found
 
-    def _sizes(self, block: Block, strategies: Sequence[str]) -> sizes.Panel:
+    def _sizes(self, block: Block) -> sizes.Panel:
         baselines = {
             agent: self.evidence.scores(block.env, agent, None, None) for agent in self.evidence.baselines(block.env)
         }
         return sizes.Panel(
             f"{self._where(block)}, {seeds_in_words(block.seeds)}",
-            {strategy_label(name): cells for name, cells in block.complete.items() if name in strategies},
+            {strategy_label(name): cells for name, cells in block.complete.items()},
             {label_of(agent): scores for agent, scores in baselines.items() if scores is not None},
             frozenset(size for size in block.sizes if not block.filled(size)),
         )
@@ -257,20 +256,27 @@ class Figures:
         return worth_in_words({n for block in blocks for n in block.seeds})
 
     def _named(self, block: Block) -> str:
-        return f"{label_of(block.agent)} in {short_name(block.env)}"
+        return f"{label_of(block.agent)} in {block.env_name}"
 
     def _where(self, block: Block) -> str:
-        return f"{short_name(block.env)}, {label_of(block.agent)}" if self._several else label_of(block.agent)
+        return block.place if self._several else label_of(block.agent)
 
     @property
     def _several(self) -> bool:
         return len({block.env for block in self.blocks}) > 1
 
+    @cached_property
+    def _stems(self) -> dict[str, str]:
+        """With what the names of an environment's figures begin, where there are several."""
+        names = self.evidence.env_names
+        stems = as_link_names(names.values(), LONGEST_STEM)
+        return {env: stems[name] for env, name in names.items()}
+
     def _drawing(
         self, figure: Figure, name: str, caption: str, env: str | None = None, *, see: str = "", across: int = 1
     ) -> page.Drawing:
         """Write a figure; what is to be seen in it comes first in its caption, and is what screen readers are told."""
-        stem = name if env is None or not self._several else f"{short_name(env).lower()}-{name}"
+        stem = name if env is None or not self._several else f"{self._stems[env]}-{name}"
         return write_figure(figure, self.out, stem, _joined(see, caption), alt=see, across=across)
 
 
@@ -288,12 +294,6 @@ def _forest_in_words(kinds: Collection[str], seeds: Collection[int], rule: str) 
         "half, chance may explain it. Each pair is taken by itself here; the sentence above says so by another rule: "
         f"{rule}"
     )
-
-
-def featured(strategies: Sequence[str]) -> list[str]:
-    """Of many strategies those of most interest; of a few, all."""
-    known = [name for name in strategies if name in FEATURED]
-    return known if len(strategies) >= MANY and len(known) > 1 else list(strategies)
 
 
 def _means(blocks: Sequence[Block]) -> str:

@@ -7,13 +7,12 @@ from html import unescape
 from pathlib import Path
 
 from engram.agents import label_of
-from engram.envs.names import short_name
 from engram.files.disk import read_file
 from engram.lab.grid import Task
 from engram.lab.labels import strategy_in_words, strategy_label
 from engram.lab.pages.block import Block
 from engram.lab.pages.numbers import score_number
-from engram.lab.pages.wording import counted, listed, number_in_words, seeds_in_words, sentence
+from engram.lab.pages.wording import counted, listed, number_in_words, seeds_in_words, sentence, some_of
 from engram.lab.ranking import Comparison
 
 FEW_NAMES = 4  # of strategies, up to which they are named
@@ -66,8 +65,8 @@ def _hardly_learned(blocks: Sequence[Block], tasks: Mapping[str, Task]) -> list[
             digits = there[0][0].digits
             best, nothing, solved = (score_number(each, digits) for each in (highest, task.nothing, task.solved))
             found.append(
-                f"{short_name(env)} is hardly learned: the highest mean over sizes is {best}, where {nothing} is what "
-                f"an agent scores that never reaches the goal, and {solved} counts as solved."
+                f"{there[0][0].env_name} is hardly learned: the highest mean over sizes is {best}, where {nothing} is "
+                f"what an agent scores that never reaches the goal, and {solved} counts as solved."
             )
     return found
 
@@ -80,18 +79,18 @@ def _each(blocks: Sequence[Block], say: Callable[[Block], str]) -> str:
     envs, agents = ({getattr(block, name) for block in blocks} for name in ("env", "agent"))
     parts = []
     for clause, where in clauses.items():
-        names = listed([short_name(block.env) for block in where])
+        names = listed([block.env_name for block in where])
         if len(agents) > 1:
             labels = [label_of(block.agent) for block in where]
             names = (
-                f"{short_name(where[0].env)} with {listed(labels)}"
+                f"{where[0].env_name} with {listed(labels)}"
                 if len(envs) == 1
-                else listed([f"{short_name(block.env)} with {label_of(block.agent)}" for block in where])
+                else listed([f"{block.env_name} with {label_of(block.agent)}" for block in where])
             )
         parts.append(f"in {names}, {clause}")
     if len(envs) == 1 and len(parts) > 1:  # the environment is named once
         head, *tail = parts
-        parts = [head, *(part.replace(f"in {short_name(blocks[0].env)} ", "", 1) for part in tail)]
+        parts = [head, *(part.replace(f"in {blocks[0].env_name} ", "", 1) for part in tail)]
     return sentence("; ".join(parts))
 
 
@@ -116,7 +115,9 @@ def _tally(blocks: Sequence[Block]) -> str:
                 wins[name] = wins.get(name, 0) + 1
     ranked = sorted(wins.items(), key=lambda item: -item[1])
     highest = listed([f"{strategy_in_words(name)} in {number_in_words(times)}" for name, times in ranked])
-    where = f"in {number_in_words(len(decided))} of {count} strategies differ beyond chance"
+    where = (
+        f"in {some_of(len(decided), len(compared), 'pair')} of environment and agent strategies differ beyond chance"
+    )
     return sentence(f"{where}" + (f"; highest, and above at least one other, is {highest}" if wins else ""))
 
 
@@ -226,7 +227,7 @@ def _nothing_to_compare(block: Block) -> str:
 
 def _place(block: Block, blocks: Sequence[Block]) -> str:
     several = len({each.env for each in blocks}) > 1
-    return f"{short_name(block.env)}, {label_of(block.agent)}" if several else label_of(block.agent)
+    return block.place if several else label_of(block.agent)
 
 
 def _labels(names: Sequence[str]) -> str:

@@ -9,12 +9,16 @@ from engram.lab.pages.style import Look
 from engram.lab.statistics import Interval
 from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
 from engram.pictures.colours import SOFT
+from engram.pictures.lettering import wrapped
 from engram.pictures.marks import mark
 
 ONE_COLUMN = 3  # panels, up to which they stand below one another
 NARROW = 4.9  # inches: as much as a phone shows
 RUNS = (" run", " runs")
 ROW, ABOVE_ROWS = 0.23, 0.78  # inches: a strategy, and what else a panel needs
+LINE, TITLE_LINE = 0.14, 0.17  # inches: a further line of a label, and of a title
+LETTERS = 24  # of a label in a line
+LETTER, TITLE_LETTER, ROOM = 0.07, 0.076, 0.1  # inches: of a label, of a title, and between a label and its axis
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,21 @@ class Panel:
     rows: Sequence[Row]  # the highest first
     span: tuple[float, float]  # the lowest and the highest score of a run, beyond which intervals are cut off
 
+    @property
+    def labels(self) -> list[str]:
+        """The names of the rows, as there is room for them."""
+        return [wrapped(row.label, LETTERS, lines=2) for row in self.rows]
+
+    def heading(self, width: float) -> str:
+        """The title, in lines that fit beside the labels into so many inches."""
+        beside = max(len(line) for label in self.labels for line in label.split("\n"))
+        return wrapped(self.title, int((width - ROOM - LETTER * beside) / TITLE_LETTER), lines=4)
+
+    def height(self, width: float) -> float:
+        """In inches."""
+        row = ROW + LINE * max(label.count("\n") for label in self.labels)
+        return ABOVE_ROWS + TITLE_LINE * self.heading(width).count("\n") + row * len(self.rows)
+
 
 def is_compared(panels: Sequence[Panel]) -> bool:
     """Whether there are runs enough to say how probably the highest scores above another."""
@@ -46,12 +65,12 @@ def is_compared(panels: Sequence[Panel]) -> bool:
 def forest(panels: Sequence[Panel], looks: Mapping[str, Look]) -> Figure:
     """A panel for each agent and environment: scores, and to the right of them comparisons with the highest."""
     columns = 1 if len(panels) <= ONE_COLUMN else 2
+    width = NARROW if columns == 1 else PAGE_WIDTH
     lines = [panels[i : i + columns] for i in range(0, len(panels), columns)]
-    heights = [ABOVE_ROWS + ROW * max(len(panel.rows) for panel in line) for line in lines]
+    heights = [max(panel.height(width / columns) for panel in line) for line in lines]
     parts = [1.5, 1.0] if is_compared(panels) else [1.0]  # widths of a panel's axes
     with mpl.rc_context({**STYLE, "font.size": 9}):
-        size = (NARROW if columns == 1 else PAGE_WIDTH, sum(heights) + 0.25)
-        figure = Figure(figsize=size, layout="constrained")
+        figure = Figure(figsize=(width, sum(heights) + 0.25), layout="constrained")
         rows = ceil(len(panels) / columns)
         grid = figure.subplots(
             rows, len(parts) * columns, squeeze=False, width_ratios=parts * columns, height_ratios=heights
@@ -59,6 +78,7 @@ def forest(panels: Sequence[Panel], looks: Mapping[str, Look]) -> Figure:
         places = grid.reshape(rows * columns, len(parts))  # of each panel, its axes
         for panel, axes in zip(panels, places, strict=False):
             _draw(axes[0], panel, looks)
+            axes[0].set_title(panel.heading(width / columns), fontsize=9.5, fontweight="bold", loc="left", pad=17)
             axes[0].set_xlim(*_limits([each for each in panels if each.scale == panel.scale]))
             if len(parts) > 1:
                 _compare(axes[1], panel, looks)
@@ -83,8 +103,7 @@ def _draw(axes: Axes, panel: Panel, looks: Mapping[str, Look]) -> None:
     """The scores of a panel."""
     for place, row in enumerate(panel.rows):
         _dot(axes, row.score, place, looks[row.label].colour, row)
-    axes.set_yticks(range(len(panel.rows)), [row.label for row in panel.rows])
-    axes.set_title(panel.title, fontsize=9.5, fontweight="bold", loc="left", pad=17)
+    axes.set_yticks(range(len(panel.rows)), panel.labels)
     kind = f"{panel.scores[:1].upper()}{panel.scores[1:]}"
     axes.annotate(kind, (0, 1), (0, 4), "axes fraction", "offset points", fontsize=9)
     axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(3))  # "−400" is as wide as a tick may be

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from engram.lab.pages.links import FilesBeside, HomeNote
 from engram.lab.pages.page import (
@@ -23,6 +24,8 @@ from engram.lab.pages.page import (
     Warnings,
 )
 from engram.lab.pages.panels import Panels
+
+LINK = "/:?#&=%+,;@~"  # signs that mean something in a link, and stay
 
 
 def markdown(page: Page) -> str:
@@ -47,7 +50,7 @@ def _block(block: Block) -> list[str]:  # noqa: PLR0911, PLR0912 (one for each k
         case Names(names=names):
             return [", ".join(f"`{name}`" for name in names)]
         case Drawing(file=file, caption=caption, alt=alt):
-            return [f"![{_escape(alt or caption)}]({file})", f"*{_escape(caption)}*"]
+            return [f"![{_escape(alt or caption)}]({quote(file)})", f"*{_escape(caption)}*"]
         case Panels(drawings=drawings):
             return _blocks(drawings)
         case Table():
@@ -58,34 +61,40 @@ def _block(block: Block) -> list[str]:  # noqa: PLR0911, PLR0912 (one for each k
         case Commands(commands=told):
             return ["\n".join(f"- {what}: `{how}`" for what, how in told.items())]
         case Film(file=file):
-            return [f"![{file}]({file})"]
+            return [f"![{_escape(file)}]({quote(file)})"]
         case Section(title=title, blocks=inside):
-            return [f"## {_escape(title)}", *_blocks(inside)]
+            return _titled("##", title, inside)
         case Subsection(title=title, blocks=inside):
-            return [f"### {_escape(title)}", *_blocks(inside)]
+            return _titled("###", title, inside)
         case Folded() | Ornament():
             return []
     raise TypeError(f"there is no Markdown for {type(block).__name__}")
 
 
+def _titled(level: str, title: str, blocks: Sequence[Block]) -> list[str]:
+    """Blocks below their title; nothing where all of them are left out."""
+    inside = _blocks(blocks)
+    return [f"{level} {_escape(title)}", *inside] if inside else []
+
+
 def _table(table: Table) -> list[str]:
     cells = [[cell if isinstance(cell, Entry) else Entry(cell) for cell in row] for row in table.rows]
     rule = ["---", *(["---" if table.prose else "---:"] * (len(table.header) - 1))]
-    lines = [table.header, rule]
+    lines = [[_escape(name) for name in table.header], rule]
     for number, row in enumerate(cells):
         if number in table.groups:
             lines.append([f"**{_escape(table.groups[number])}**", *[""] * (len(table.header) - 1)])
         lines.append([_cell(cell) for cell in row])
     found = ["\n".join(f"| {' | '.join(line)} |" for line in lines)]
     return [
-        *([f"**{table.caption}**"] if table.caption else []),
+        *([f"**{_escape(table.caption)}**"] if table.caption else []),
         *found,
         *([_escape(table.note)] if table.note else []),
     ]
 
 
 def _cell(cell: Entry) -> str:
-    text = f"[{_escape(cell.text)}]({cell.link})" if cell.link else _escape(cell.text)
+    text = f"[{_escape(cell.text)}]({quote(cell.link, LINK)})" if cell.link else _escape(cell.text)
     parts = [f"**{text}**" if cell.bold else text, *([cell.mark] if cell.mark else [])]
     below = "".join(f"<br><sub>{_escape(line)}</sub>" for line in cell.below)
     return " ".join(parts) + below

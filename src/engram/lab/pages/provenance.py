@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engram.agents import label_of
-from engram.envs.names import names_apart
 from engram.lab.labels import strategy_label
 from engram.lab.pages import page
 from engram.lab.results import Results
 
 
-def how_it_was_made(results: Results, evaluation: str) -> page.Section:
+def how_it_was_made(results: Results, evaluation: str, env_names: Mapping[str, str]) -> page.Section:
     """The section of a study's page on how it was made; `evaluation` says how the runs were evaluated."""
     facts = _facts(results.calls)
     steps = {f"{label_of(place['agent'])} {place['steps']:,} steps" for place in results.declared.values()}
@@ -18,10 +17,9 @@ def how_it_was_made(results: Results, evaluation: str) -> page.Section:
     facts["Evaluation"] = [evaluation]
     rows: list[list[str | page.Entry]] = []
     columns = ["env", "agent", "strategy", "capacity", "variant"]
-    names = names_apart(results.runs["env"])
     for (env, agent, strategy, capacity, variant), runs in results.runs.group_by(columns, maintain_order=True):
         memory = [] if capacity is None else [strategy_label(str(strategy)), f"{capacity:,}"]
-        place = [names[str(env)], label_of(str(agent)), *memory, *([str(variant)] if variant else [])]
+        place = [env_names[str(env)], label_of(str(agent)), *memory, *([str(variant)] if variant else [])]
         rows.append([", ".join(place), page.Entry("", runs.sort("seed")["run"].to_list())])
     listed = page.Table(["cell", "runs"], rows, prose=True)
     commands = list(dict.fromkeys(call["command"] for call in results.calls))

@@ -105,7 +105,7 @@ class RunReport:
         """What the runs are, in sentences."""
         counts = [len(run.evaluations.steps) for run in self.runs if len(run.evaluations.steps)]
         score = f"{score_in_words(counts)} " if counts else ""
-        said = [f"{score}{evaluations_in_words(run.glance.config for run in self.runs)}".strip()]
+        said = [f"{score}{evaluations_in_words([run.glance.config for run in self.runs])}".strip()]
         if len(self.runs) > 1:
             return said
         (run,) = self.runs

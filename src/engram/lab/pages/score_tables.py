@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
-from engram.envs.names import short_name
 from engram.lab.cell import Cell
 from engram.lab.evidence import Evidence
 from engram.lab.labels import strategy_label
@@ -104,7 +103,7 @@ def score_table(blocks: Sequence[Block], name: str, strategies: Sequence[str] = 
     rows = []
     for block in blocks:
         for row in score_rows(block, names):
-            where = short_name(block.env)
+            where = block.env_name
             named = replace(row, group=where) if grouped else replace(row, labels=[where, *row.labels])
             rows.append(named if several else row)
     header = [*(["environment"] if several and not grouped else []), "entries per action"]

@@ -13,10 +13,12 @@ from engram.lab.pages.style import Look
 from engram.lab.statistics import mean_interval
 from engram.pictures.canvas import PAGE_WIDTH, STYLE, Axes, Figure, mpl
 from engram.pictures.colours import SOFT
+from engram.pictures.lettering import wrapped
 from engram.pictures.marks import mark
 from engram.typing import Array
 
 ROW_HEIGHT = 2.5  # inches
+TITLE_LETTER, BESIDE = 0.08, 0.6  # inches: a letter of a title, and what is to the left of a panel
 CHARACTER = 0.08  # inches that a character of a label takes; the gap to the next label takes one more
 
 
@@ -163,7 +165,15 @@ def _panels(
 
 
 def _entitle(axes: Axes, title: str) -> None:
-    axes.set_title(title, fontsize=10, fontweight="bold", loc="left")
+    """Write a panel's title, in lines that are no longer than it is wide."""
+    letters = int((_width(axes) - BESIDE) / TITLE_LETTER)
+    axes.set_title(wrapped(title, letters), fontsize=10, fontweight="bold", loc="left")
+
+
+def _width(axes: Axes) -> float:
+    """How much of the page a panel has, in inches."""
+    grid = axes.get_gridspec()
+    return PAGE_WIDTH / (grid.ncols if grid else 1)
 
 
 def _name_rows(line: Sequence[Axes], panels: Sequence[Panel], name: str) -> None:
@@ -180,8 +190,7 @@ def _say(axes: Axes, text: str) -> None:
 def _sizes_below(axes: Axes, panel: Panel, *, last: bool) -> None:
     """Label the axis with the sizes that have room, starred where no table ever filled; the last row has a name."""
     names = [f"{_short(size)}{'*' if size in panel.empty else ''}" for size in panel.sizes]
-    grid = axes.get_gridspec()
-    width = 0.8 * PAGE_WIDTH / (grid.ncols if grid else 1)  # inches, about
+    width = 0.8 * _width(axes)  # without the labels of the other axis, about
     shown = with_room(panel.sizes, [CHARACTER * (len(name) + 1) / width for name in names])
     axes.set_xscale("log")
     axes.set_xticks(panel.sizes, [name if size in shown else "" for size, name in zip(panel.sizes, names, strict=True)])

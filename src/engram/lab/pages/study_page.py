@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Self
 
 from engram.agents import label_of
-from engram.envs.names import short_name
 from engram.files.disk import write_atomically
 from engram.lab.cell import Cell
 from engram.lab.dataframes import pl
@@ -18,7 +17,8 @@ from engram.lab.pages import page
 from engram.lab.pages.block import Block
 from engram.lab.pages.claims_table import claims_blocks
 from engram.lab.pages.doubtful_runs import doubtful_runs
-from engram.lab.pages.figures import Figures, featured
+from engram.lab.pages.featured import Featured
+from engram.lab.pages.figures import Figures
 from engram.lab.pages.finding import Finding, find
 from engram.lab.pages.held import held_blocks
 from engram.lab.pages.links import FilesBeside, HomeNote
@@ -39,7 +39,7 @@ from engram.lab.pages.wording import (
     sentence,
 )
 from engram.lab.results import Results
-from engram.lab.verdicts import ClaimList, place_label
+from engram.lab.verdicts import ClaimList
 
 FEW_DETAILS = 4  # sentences, up to which they are not folded away
 MOST_NAMED = 6  # of a kind of thing; more are counted
@@ -119,7 +119,12 @@ class StudyReport:
     @cached_property
     def figures(self) -> Figures:
         """What draws the figures."""
-        return Figures(self.evidence, self.every_block, self.looks, self.out, self.study.enlarged)
+        return Figures(self.evidence, self.every_block, self.looks, self.out, self.featured, self.study.enlarged)
+
+    @cached_property
+    def featured(self) -> Featured:
+        """Which strategies are shown first."""
+        return Featured.of(self.every_block)
 
     @cached_property
     def found(self) -> Finding:
@@ -135,7 +140,7 @@ class StudyReport:
     def variants(self) -> Variants:
         """What runs that differ from the rest of the study come to."""
         digits = {(block.env, block.agent): block.digits for block in self.every_block}
-        return Variants(find_variants(self.results), digits)
+        return Variants(find_variants(self.results), digits, self.evidence.place)
 
     @property
     def title(self) -> str:
@@ -149,7 +154,7 @@ class StudyReport:
 
     def where(self, env: str, agent: str) -> str:
         """An agent, and its environment where there are several."""
-        return place_label(env, agent) if len(self.envs) > 1 else label_of(agent)
+        return self.evidence.place(env, agent) if len(self.envs) > 1 else label_of(agent)
 
     def write(self) -> Path:
         """Write the page and its parts; return the page's path."""
@@ -167,7 +172,7 @@ class StudyReport:
             *self.details(),
             *(page.Text(text) for text in self.summary()),
             *self.sections(),
-            how_it_was_made(self.results, self.evaluation),
+            how_it_was_made(self.results, self.evaluation, self.evidence.env_names),
             FilesBeside.there(self.out, DATA, "and the figures as SVG and PNG in the folder figures"),
         ]
 
@@ -209,7 +214,8 @@ class StudyReport:
     def evaluation(self) -> str:
         """How the runs were evaluated. Variants of a study are left out."""
         done = {run_id for runs in self.runs.values() for run_id in runs}
-        return evaluations_in_words(place for run_id, place in self.results.declared.items() if run_id in done)
+        places = [place for run_id, place in self.results.declared.items() if run_id in done]
+        return evaluations_in_words(places, self.evidence.env_names)
 
     @property
     def protocol(self) -> str:
@@ -282,7 +288,7 @@ class StudyReport:
         """Scores beside the published ones, intervals, and comparisons of strategies."""
         blocks = {agent: [block for block in self.every_block if block.agent == agent] for agent in self.agents}
         tables: list[page.Block] = [
-            table for agent, mine in blocks.items() for table in _few_and_all(mine, label_of(agent))
+            table for agent, mine in blocks.items() for table in self._few_and_all(mine, label_of(agent))
         ]
         tables += [
             self._baseline(agent) for agent in dict.fromkeys(a for e in self.envs for a in self.evidence.baselines(e))
@@ -291,12 +297,30 @@ class StudyReport:
         folded = [page.Folded("Intervals and comparisons of all strategies", details)] if details else []
         return [*tables, page.Text(legend(self.evidence, self.study.references), note=True), *folded]
 
+    def _few_and_all(self, blocks: Sequence[Block], agent: str) -> list[page.Block]:
+        """The scores with the strategies that are shown first and, where those are not all, a folded table of all."""
+        every = list(dict.fromkeys(name for block in blocks for name in block.strategies))
+        few, whole = self.featured.among(every), replace(score_table(blocks, agent), about=agent)
+        if few == every:
+            return [whole]
+        count = number_in_words(len(every))
+        shown = score_table(blocks, agent, few)
+        note = f"Bold is decided among all {count} strategies; a table of all is folded on the page for a browser."
+        return [
+            replace(shown, about=agent, note=f"{note} {shown.note}".strip()),
+            page.Folded(f"{agent}: all {count} strategies", [whole]),
+        ]
+
     def _baseline(self, agent: str) -> page.Table:
         """The scores of an agent without a memory, one row for each environment."""
         cells = [cell for env in self.envs if (cell := Cell(env, agent, None, None)) in self.evidence.steps]
         references = self.study.references
         rows = [
-            Row([short_name(cell.env)], [cell], [entry(self.evidence, cell, self.runs.get(cell, ()), references)])
+            Row(
+                [self.evidence.env_names[cell.env]],
+                [cell],
+                [entry(self.evidence, cell, self.runs.get(cell, ()), references)],
+            )
             for cell in cells
         ]
         return titled(self.evidence, label_of(agent), ["environment", "score"], rows, references)
@@ -317,21 +341,6 @@ class StudyReport:
         ]
         text = "What an agent reaches while it explores, which is what the published figures of others often show."
         return [page.Folded("Returns of training episodes", [page.Text(text), *tables])] if tables else []
-
-
-def _few_and_all(blocks: Sequence[Block], agent: str) -> list[page.Block]:
-    """The scores with the strategies of most interest and, where those are more, with all of them, folded."""
-    every = list(dict.fromkeys(name for block in blocks for name in block.strategies))
-    few = featured(every)
-    if few == every:
-        return [replace(score_table(blocks, agent), about=agent)]
-    all_of_them = f"{agent}: all {number_in_words(len(every))} strategies"
-    shown = score_table(blocks, agent, few)
-    note = f"Bold is decided among all {number_in_words(len(every))} strategies, which are below. {shown.note}"
-    return [
-        replace(shown, about=agent, note=note.strip()),
-        page.Folded(all_of_them, [replace(score_table(blocks, agent), about=agent)]),
-    ]
 
 
 def _section(title: str, blocks: Sequence[page.Block]) -> list[page.Block]:

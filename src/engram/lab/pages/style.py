@@ -2,7 +2,8 @@
 
 The built-in strategies have Okabe and Ito's colours and one of Tol's, which people with any kind of colour vision can
 tell apart; those chosen show on white and on black. A variant of a strategy keeps its hue and gets another shade and
-other dashes.
+other dashes. Strategies of the user's own have a colour each and dashes each, since no six colours more are far enough
+from those for every eye.
 """
 
 from collections.abc import Iterable
@@ -21,7 +22,7 @@ COLOURS = {
     "fading": "#56B4E9",
     "adaptive": "#882255",
 }
-OTHER_COLOURS = ("#7F7F7F", "#B8A900")  # for strategies of the user's own, in the order met
+OTHER_COLOURS = ("#7F7F7F", "#B8A900", "#9000F0", "#786030", "#78A860", "#C000A8")  # of one's own, in the order met
 BASELINE_COLOUR = "#666666"  # of agents without a memory
 SHADES = (0.0, -0.3, 0.35, -0.5, 0.2, -0.15)  # of a strategy and its variants: towards white, or black if below 0
 DASHES: tuple[tuple[float, ...], ...] = (
@@ -52,7 +53,7 @@ def looks(strategies: Iterable[str]) -> dict[str, Look]:
     """A look for each strategy, by label. Built-in ones with their default options always look the same."""
     found: dict[str, Look] = {}
     variants: dict[str, int] = {}
-    others: dict[str, str] = {}
+    own: dict[str, int] = {}
     for strategy in strategies:
         name, text = strategy.partition(":")[0], strategy_label(strategy)
         if text in found:
@@ -60,10 +61,11 @@ def looks(strategies: Iterable[str]) -> dict[str, Look]:
         if text == LABELS.get(name):
             found[text] = Look(COLOURS[name])
             continue
-        colour = COLOURS.get(name) or others.setdefault(name, OTHER_COLOURS[len(others) % len(OTHER_COLOURS)])
+        turn, place = divmod(own.setdefault(name, len(own)), len(OTHER_COLOURS)) if name not in COLOURS else (0, 0)
+        colour = COLOURS.get(name, OTHER_COLOURS[place])
         number = variants.get(name, 1 if name in COLOURS else 0)
         variants[name] = number + 1 if number + 1 < len(SHADES) else 1  # never again as the first
-        found[text] = Look(_shade(colour, SHADES[number]), DASHES[number])
+        found[text] = Look(_shade(colour, SHADES[number]), DASHES[(number + place + turn) % len(DASHES)])
     return found
 
 

@@ -1,6 +1,6 @@
 """The scores of runs that differ from the rest of a study, beside those that do not: a figure, a table, a sentence."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -12,11 +12,18 @@ from engram.lab.labels import strategy_label
 from engram.lab.pages.differences import Dot, Panel, differences_figure
 from engram.lab.pages.numbers import digits_for, interval_text, score_text
 from engram.lab.pages.page import Entry, Table
-from engram.lab.pages.wording import counted, listed, number_in_words, seeds_in_words, sentence, worth_in_words
+from engram.lab.pages.wording import (
+    changes_in_words,
+    counted,
+    listed,
+    number_in_words,
+    seeds_in_words,
+    sentence,
+    worth_in_words,
+)
 from engram.lab.ranking import together
 from engram.lab.results import Results
 from engram.lab.statistics import FEWEST, Interval, difference
-from engram.lab.verdicts import place_label
 from engram.pictures.canvas import Figure
 from engram.typing import Array
 
@@ -32,12 +39,10 @@ class Variant(NamedTuple):
     plain: Array
 
     @property
-    def where(self) -> str:
-        """The cell in words."""
-        memory = (
-            [] if self.cell.capacity is None else [strategy_label(str(self.cell.strategy)), f"{self.cell.capacity:,}"]
-        )
-        return ", ".join([place_label(self.cell.env, self.cell.agent), *memory])
+    def memory(self) -> list[str]:
+        """The strategy and the size in words; nothing for an agent without a memory."""
+        _, _, strategy, size = self.cell
+        return [] if size is None else [strategy_label(str(strategy)), f"{size:,}"]
 
 
 def find_variants(results: Results) -> list[Variant]:
@@ -62,6 +67,7 @@ class Variants:
 
     every: Sequence[Variant]
     digits: Mapping[tuple[str, str], int]
+    place: Callable[[str, str], str]  # what an environment with an agent is called
 
     @cached_property
     def gaps(self) -> list[Interval]:
@@ -78,7 +84,7 @@ class Variants:
         panels = dict[str, Panel]()
         for each, gap in zip(self.every, self.gaps, strict=True):
             env, agent, strategy, size = each.cell
-            where = place_label(env, agent)
+            where = self.place(env, agent)
             if size is not None and len(self.sizes) > 1:
                 where += f", {size:,}"
             panel = panels.setdefault(where, Panel(where, self._digits(each), []))
@@ -107,7 +113,8 @@ class Variants:
         for each, gap in zip(self.every, self.gaps, strict=True):
             digits = self._digits(each)
             pairs = [(score_text(scores, digits), str(len(scores))) for scores in (each.scores, each.plain)]
-            rows.append([each.where, each.name, *pairs[0], *pairs[1], interval_text(gap, digits)])
+            where = ", ".join([self.place(each.cell.env, each.cell.agent), *each.memory])
+            rows.append([where, each.name, *pairs[0], *pairs[1], interval_text(gap, digits)])
         note = (
             f"Mean ± standard deviation over n seeds; {counted(len(self.every), 'interval')}, all together at 95 % "
             "(Welch)."
@@ -135,18 +142,17 @@ class Variants:
 
     def in_short(self) -> str:
         """How many variants change something beyond chance."""
-        some = number_in_words(len(self.changed)) if self.changed else "none"
-        change = "change" if len(self.changed) > 1 else "changes"
-        return sentence(f"{some} of {counted(len(self.names), 'variant')} {change} a score beyond chance")
+        return sentence(changes_in_words(len(self.changed), len(self.names), "variant", "score beyond chance"))
 
     def in_words(self) -> str:
         """How many cells a variant changes beyond chance, and which variants do."""
         if not self.changed:
             least = min(len(scores) for each in self.every for scores in (each.scores, each.plain))
-            return sentence(
-                f"none of {counted(len(self.names), 'variant')} ({listed(self.names)}) changes a score beyond chance; "
-                f"with n = {least} only large changes would show"
-            )
+            names = f" ({listed(self.names)})"
+            none = changes_in_words(0, len(self.names), "variant", "score beyond chance", names)
+            return sentence(f"{none}; with n = {least} only large changes would show")
+        if len(self.every) == 1:
+            return sentence(f"{self.names[0]} changes the score beyond chance in the one cell in which it was tried")
         parts = [f"{name} in {number_in_words(times)}" for name, times in self.changed.items()]
         return sentence(
             f"of {counted(len(self.every), 'cell')} with a variant, these differ beyond chance from the same cell "

@@ -1,10 +1,10 @@
 """Words for a study's runs: how many there are, how long they were trained, how evaluated, and what a score is."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from engram.agents import label_of
-from engram.envs.names import short_name
+from engram.envs.names import names_apart
 from engram.runs.finished import LAST_EVALUATIONS
 from engram.runs.run import EVALUATION, Run
 
@@ -49,6 +49,19 @@ def counted(number: int, thing: str) -> str:
     return f"{number_in_words(number)} {thing}{'' if number == 1 else 's'}"
 
 
+def some_of(some: int, every: int, thing: str) -> str:
+    """`two of five sizes`, and `the one size` where there is one only."""
+    return f"the one {thing}" if every == 1 else f"{number_in_words(some)} of {counted(every, thing)}"
+
+
+def changes_in_words(some: int, every: int, thing: str, what: str, which: str = "") -> str:
+    """How many of some things change something: `two of five variants change a score`; `which` tells the things."""
+    if every == 1:
+        return f"the one {thing}{which} changes {'a' if some else 'no'} {what}"
+    count = number_in_words(some) if some else "none"
+    return f"{count} of {number_in_words(every)} {thing}s{which} {'change' if some > 1 else 'changes'} a {what}"
+
+
 def listed(names: Sequence[str], last_word: str = "and") -> str:
     """Names in a sentence: `a, b and c`."""
     *first, last = names
@@ -71,11 +84,15 @@ def score_in_words(counts: Collection[int]) -> str:
     return f"A run's score is the mean return of {which}."
 
 
-def evaluations_in_words(places: Iterable[Mapping[str, Any]]) -> str:
-    """How runs were evaluated, given their lines in `study.json`; with agents and environments where that differs."""
+def evaluations_in_words(places: Sequence[Mapping[str, Any]], env_names: Mapping[str, str] | None = None) -> str:
+    """How runs were evaluated, given their lines in `study.json`; with agents and environments where that differs.
+
+    `env_names` says what environments are called, if not as they are told apart among these runs.
+    """
+    names = names_apart(place["env"] for place in places) if env_names is None else env_names
     kinds: dict[str, dict[str, None]] = {}
     for place in places:
-        where = f"{label_of(place['agent'])} in {short_name(place['env'])}"
+        where = f"{label_of(place['agent'])} in {names[place['env']]}"
         kinds.setdefault(_evaluation(place), {})[where] = None
     text = "; ".join(kind + (f" ({', '.join(where)})" if len(kinds) > 1 else "") for kind, where in kinds.items())
     return f"{text[0].upper()}{text[1:]}." if text else ""

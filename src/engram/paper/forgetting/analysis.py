@@ -15,7 +15,6 @@ from itertools import product
 import numpy as np
 
 from engram.agents import label_of
-from engram.envs.names import short_name
 from engram.lab.cell import Cell
 from engram.lab.evidence import Evidence
 from engram.lab.improvement import probability_of_improvement
@@ -27,7 +26,6 @@ from engram.lab.pages.report_folder import write_figure
 from engram.lab.pages.study_page import StudyReport
 from engram.lab.pages.wording import counted, listed, number_in_words, seeds_in_words, sentence, worth_in_words
 from engram.lab.statistics import FEWEST, Interval, difference
-from engram.lab.verdicts import place_label
 
 RIVALS = ("lru", "kmeans", "dkm")
 STUDY_SEEDS = range(10)  # with which a setting was chosen; others played no part in it
@@ -161,7 +159,7 @@ class ForgettingReport(StudyReport):
         digits = {(block.env, block.agent): block.digits for block in self.every_block}
         for rival, gaps in best.gaps.items():
             for cell, gap in gaps.items():
-                where = place_label(cell.env, cell.agent)
+                where = self.evidence.place(cell.env, cell.agent)
                 panel = panels.setdefault(where, Panel(where, digits[cell.env, cell.agent], []))
                 panel.dots.append(Dot(f"less {strategy_label(rival)}", f"{cell.capacity:,}", gap))
         name = strategy_label(best.setting)
@@ -243,7 +241,8 @@ class ForgettingReport(StudyReport):
         for cell in cells:
             groups.setdefault((cell.env, cell.agent), []).append(f"{cell.capacity:,}")
         return "; ".join(
-            f"{short_name(env)} {label_of(agent)} {', '.join(sizes)}" for (env, agent), sizes in groups.items()
+            f"{self.evidence.env_names[env]} {label_of(agent)} {', '.join(sizes)}"
+            for (env, agent), sizes in groups.items()
         )
 
     def _by_agent(self, settings: Sequence[str]) -> list[page.Block]:
@@ -257,5 +256,5 @@ class ForgettingReport(StudyReport):
                 found = record(self.evidence, setting, [(env, agent, size) for size in sizes])
                 row.append(f"{found.above:.2f}" if found.cells else "–")
             rows.append(row)
-        header = ["P(above)", *(place_label(env, agent) for env, agent in places)]
+        header = ["P(above)", *(self.evidence.place(env, agent) for env, agent in places)]
         return [page.Table(header, rows)]

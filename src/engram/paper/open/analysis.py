@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 from engram.agents import label_of
-from engram.envs.names import short_name
 from engram.lab.dataframes import pl
 from engram.lab.evidence import Evidence
 from engram.lab.pages import page
@@ -17,11 +16,10 @@ from engram.lab.pages.report_folder import write_figure
 from engram.lab.pages.score_tables import ABOVE, BELOW, NOT_RUN, absence
 from engram.lab.pages.study_page import StudyReport
 from engram.lab.pages.training_table import WHAT, training_text
-from engram.lab.pages.wording import counted, listed, number_in_words, seeds_in_words, sentence, steps_in_words
+from engram.lab.pages.wording import changes_in_words, counted, listed, seeds_in_words, sentence, steps_in_words
 from engram.lab.ranking import together
 from engram.lab.results import Results
 from engram.lab.statistics import Interval, difference, pooled_difference, total, weighted_terms
-from engram.lab.verdicts import place_label
 from engram.paper.open.sweep import MEANINGS
 from engram.typing import Array
 
@@ -50,7 +48,7 @@ class Change(NamedTuple):
     @property
     def where(self) -> str:
         """The agent, the environment and the size in words."""
-        return f"{place_label(self.block.env, self.block.agent)}, {self.size:,}"
+        return f"{self.block.place}, {self.size:,}"
 
 
 class OpenReport(StudyReport):
@@ -99,15 +97,15 @@ class OpenReport(StudyReport):
                 by = f"{'+' if gap.estimate > 0 else ''}{score_number(gap.estimate, each.block.digits)}"
                 changed.setdefault(each.choice, []).append(f"{by} in {each.where}")
         choices = list(dict.fromkeys(each.choice for each in self.changes))
-        some = number_in_words(len(changed)) if changed else "none"
-        count = f"{some} of {counted(len(choices), 'choice')} that the paper leaves open"
-        told = {name: "; ".join(where) for name, where in changed.items()}
-        say = "change" if len(changed) > 1 else "changes"
-        headline = sentence(
-            f"{count} {say} a mean score beyond chance"
-            + (f": {listed([f'{name} ({places})' for name, places in told.items()])}" if told else "")
+        if not choices:
+            return Finding("No choice that the paper leaves open has all its runs, so nothing is known of any.")
+        said = changes_in_words(
+            len(changed), len(choices), "choice", "mean score beyond chance", " that the paper leaves open"
         )
-        short = sentence(f"{count} {say} a mean score beyond chance{f': {listed(list(told))}' if told else ''}")
+        told = {name: "; ".join(where) for name, where in changed.items()}
+        named = f": {listed([f'{name} ({places})' for name, places in told.items()])}" if told else ""
+        headline = sentence(f"{said}{named}")
+        short = sentence(f"{said}{f': {listed(list(told))}' if told else ''}")
         intervals = counted(len(self.changes), "interval")
         over = (
             f"These are means over strategies, {self.seeds}, and the {intervals} hold all together at 95 %. "
@@ -119,7 +117,7 @@ class OpenReport(StudyReport):
         """What every choice changes, wherever it was tried."""
         panels = dict[str, Panel]()
         for each in self.changes:
-            where = place_label(each.block.env, each.block.agent)
+            where = each.block.place
             panel = panels.setdefault(where, Panel(where, each.block.digits, []))
             panel.dots.append(Dot(each.choice, f"{each.size:,}", each.interval(), each.interval(self.level)))
         if not panels:
@@ -169,7 +167,8 @@ class OpenReport(StudyReport):
             f"its 95 % interval (Student). {NOT_RUN}: nothing to compare, or a choice that the strategy does not have."
         )
         return page.Section(
-            short_name(env), [*blocks, page.Text(note, note=True), page.Folded("Training episodes", training)]
+            self.evidence.env_names[env],
+            [*blocks, page.Text(note, note=True), page.Folded("Training episodes", training)],
         )
 
     def _names(self, block: Block, size: int) -> list[str]:

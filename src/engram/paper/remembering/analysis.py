@@ -30,7 +30,6 @@ from engram.lab.pages.numbers import digits_for, score_number, score_text
 from engram.lab.pages.study_page import StudyReport
 from engram.lab.pages.wording import counted, listed, number_in_words, seeds_in_words, sentence
 from engram.lab.statistics import FEWEST
-from engram.lab.verdicts import place_label
 from engram.paper.remembering.sweep import RIVALS
 from engram.typing import Array
 
@@ -115,7 +114,9 @@ class RememberingReport(StudyReport):
         sizes: dict[str, list[str]] = {}
         for each in self.compared:
             if each.word == word:
-                sizes.setdefault(place_label(each.place.env, each.place.agent), []).append(f"{each.place.size:,}")
+                sizes.setdefault(self.evidence.place(each.place.env, each.place.agent), []).append(
+                    f"{each.place.size:,}"
+                )
         where = "; ".join(f"{place}, {', '.join(of)}" for place, of in sizes.items())
         said = {WORSE: "Worse than at least one of them", OPEN: "Neither shown to be as good nor to be worse"}[word]
         return sentence(f"{said}: {where}")
@@ -156,7 +157,7 @@ class RememberingReport(StudyReport):
         digits = digits_for(np.concatenate([place.candidate, *place.rivals.values()]))
         numbers = [score_number(value, digits) for value in (gap.estimate, gap.low, gap.margin)]
         return [
-            f"{place_label(place.env, place.agent)}, {place.size:,}",
+            f"{self.evidence.place(place.env, place.agent)}, {place.size:,}",
             score_text(place.candidate, digits),
             strategy_label(gap.rival),
             score_text(theirs, digits),
