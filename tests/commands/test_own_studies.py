@@ -93,7 +93,9 @@ def test_a_file_that_was_changed_is_told_of_and_versions_are_not_mixed(capsys: p
     Path("mine.toml").write_text(small.replace("steps = 120", "steps = 180").replace("[5, 10]", "[5]"))
     assert main(["study", "mine.toml", "--jobs", "1"]) == 0
     told = capsys.readouterr().out
-    assert "also holds runs that are not of the study as it is now (4); mine.toml or its options were changed:" in told
+    assert (
+        "also holds runs that are not of the study as it is now (4); mine.toml, its options or classes of your" in told
+    )
     assert "the report leaves them out, as their cells have other runs now" in told
     assert "the report shows them too" in told
     assert "another name or another folder (--out)" in told

@@ -218,6 +218,24 @@ def test_an_agent_of_the_users_own_beside_the_studys(capsys: pytest.CaptureFixtu
     assert "| Oldest |" in page
 
 
+@pytest.mark.parametrize("file", ["my_agents", "my_strategies"])
+def test_versions_of_a_class_of_the_users_own_are_not_mixed(
+    file: str, own_files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--agents", "my_agents:Mine", "--strategies", "my_strategies:Oldest", "--sizes", "20", "--steps", "120"]
+    first, found = (own_files / f"{file}.py").read_text(), list[Results]()
+    for text in (first, first.replace('"""', '"""Now: ', 1), first):
+        (own_files / f"{file}.py").write_text(text)
+        sys.modules.pop(file, None)
+        assert main(["study", "cartpole", *words, "--seeds", "1", "--jobs", "1", "--out", "out"]) == 0
+        found.append(Results.read(Path("out")))
+        assert ("its options or classes of your own were changed" in capsys.readouterr().out) == (len(found) > 1)
+    before, after, again = (set(each.declared) for each in found)
+    assert before == again
+    assert len(before) == len(after) == 1
+    assert [set(each.earlier.replaced) for each in found] == [set(), before, after]
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("own_files")
 def test_every_part_can_be_chosen() -> None:

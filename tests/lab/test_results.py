@@ -1,9 +1,10 @@
-"""The table of all evaluations: it holds names, and older tables with labels are read as if they did."""
+"""What a study's folder holds: no run is mixed with another, and a report takes the place of none."""
 
+import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from engram.errors import InvalidInputError, RunFolderError
@@ -21,46 +22,64 @@ STUDY = Study(
         Grid("d3qn", "CartPole-v1", 1_000, range(2)),
     ),
 )
-LABELS = {"lru": "LRU", "dkm:decay=0.3": "DkM, decay 0.3"}
 
 
-def test_a_table_with_labels_is_read_with_names(tmp_path: Path) -> None:
-    found = results(STUDY, lambda cell, seed: 1.0 + seed, places=declare(STUDY, tmp_path))
-    found.export(tmp_path)
-    labelled = found.evaluations.with_columns(pl.col("strategy").replace(LABELS))
-    assert set(labelled["strategy"]) == {"LRU", "DkM, decay 0.3", None}
-    labelled.write_parquet(tmp_path / TABLE)
-    assert Results.read(tmp_path).evaluations.equals(found.evaluations)
+def written(folder: Path, seeds: Sequence[int], steps: int = 1_000) -> Results:
+    """The results of some of the study's seeds, in a folder that has no runs."""
+    study = replace(STUDY, grids=tuple(replace(grid, seeds=seeds, steps=steps) for grid in STUDY.grids))
+    results(study, lambda cell, seed: 1.0 + seed, places=declare(study, folder)).export(folder)
+    return Results.read(folder)
 
 
-def test_a_table_that_is_none_is_refused(tmp_path: Path) -> None:
-    declare(STUDY, tmp_path)
-    pl.DataFrame({"step": [1]}).write_parquet(tmp_path / TABLE)
-    with pytest.raises(RunFolderError, match="is not a table of evaluations"):
-        Results.read(tmp_path)
+def test_a_report_takes_the_place_of_no_run_that_it_does_not_have(tmp_path: Path) -> None:
+    whole, part = written(tmp_path / "whole", range(4)), written(tmp_path / "part", range(2))
+    before = {name: (tmp_path / "whole" / name).read_bytes() for name in ("study.json", TABLE)}
+    with pytest.raises(
+        RunFolderError, match=r"whole holds finished runs that .*part does not have \(6, such as .*--reuse"
+    ):
+        part.export(tmp_path / "whole")
+    assert {name: (tmp_path / "whole" / name).read_bytes() for name in before} == before
+    part.export(tmp_path / "part")
+    whole.export(tmp_path / "part")  # more than there was
+    assert Results.read(tmp_path / "part").evaluations.equals(whole.evaluations)
 
 
-def test_columns_may_stand_in_any_order(tmp_path: Path) -> None:
-    found = results(STUDY, lambda cell, seed: 1.0 + seed, places=declare(STUDY, tmp_path))
-    found.evaluations.select(sorted(found.evaluations.columns)).write_parquet(tmp_path / TABLE)
-    assert Results.read(tmp_path).evaluations.equals(found.evaluations)
+def test_runs_with_folders_of_their_own_count_as_well(tmp_path: Path) -> None:
+    whole, part = written(tmp_path / "whole", range(2)), written(tmp_path / "part", range(1))
+    (tmp_path / "whole" / TABLE).unlink()
+    part.export(tmp_path / "whole")
+    declare(STUDY, tmp_path / "whole")
+    run = whole.runs["run"][1]
+    (tmp_path / "whole" / run).mkdir()
+    (tmp_path / "whole" / run / "result.json").write_text("{}")
+    with pytest.raises(RunFolderError, match=rf"\(1, such as {run}\)"):
+        part.export(tmp_path / "whole")
 
 
-@pytest.mark.parametrize(("column", "value"), [("score", None), ("score", float("nan")), ("return", float("inf"))])
-def test_numbers_that_are_none_are_refused_by_name(tmp_path: Path, column: str, value: float | None) -> None:
-    found = results(STUDY, lambda cell, seed: 1.0 + seed, places=declare(STUDY, tmp_path)).evaluations
-    run = found["run"][0]
-    spoilt = pl.when(pl.col("run") == run).then(pl.lit(value, pl.Float64)).otherwise(pl.col(column)).alias(column)
-    found.with_columns(spoilt).write_parquet(tmp_path / TABLE)
-    with pytest.raises(RunFolderError, match=f"{TABLE} has .* as the {column} of {run}; put it back"):
-        Results.read(tmp_path)
+def test_a_report_leaves_out_what_its_study_has_replaced(tmp_path: Path) -> None:
+    written(tmp_path / "study", range(2)).export(tmp_path / "page")
+    changed = written(tmp_path / "study", range(2), steps=500)
+    assert len(changed.earlier.replaced) == changed.runs.height == 6
+    changed.export(tmp_path / "page")
+    assert set(Results.read(tmp_path / "page").runs["run"]) == set(changed.runs["run"])
 
 
-def test_a_run_with_two_scores_is_refused(tmp_path: Path) -> None:
-    found = results(STUDY, lambda cell, seed: 1.0 + seed, places=declare(STUDY, tmp_path)).evaluations
-    twice = pl.concat([found, found.head(1).with_columns(score=pl.lit(9999.0))])
-    twice.write_parquet(tmp_path / TABLE)
-    with pytest.raises(RunFolderError, match=f"says different things about the run {found['run'][0]}"):
+def test_a_table_that_cannot_be_read_may_be_replaced(tmp_path: Path) -> None:
+    whole = written(tmp_path / "whole", range(2))
+    whole.export(tmp_path / "page")
+    (tmp_path / "page" / TABLE).write_bytes(b"PAR1")
+    whole.export(tmp_path / "page")
+    assert Results.read(tmp_path / "page").evaluations.equals(whole.evaluations)
+
+
+def test_two_runs_of_one_cell_and_seed_are_refused(tmp_path: Path) -> None:
+    written(tmp_path, range(2))
+    read = json.loads((tmp_path / "study.json").read_text())
+    first, second = list(read["runs"])[:2]
+    read["runs"][second]["seed"] = 0
+    (tmp_path / "study.json").write_text(json.dumps(read))
+    told = rf"study\.json has two runs of CartPole-v1, mfec, lru, 50, seed 0: {first} and {second}; put it back"
+    with pytest.raises(RunFolderError, match=told):
         Results.read(tmp_path)
 
 

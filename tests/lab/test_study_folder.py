@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from engram.cli import main
-from engram.errors import EngramError, RunFolderError
+from engram.errors import EngramError, InvalidInputError, RunFolderError
 from engram.lab.grid import Grid, Study
 from engram.lab.results import Results
 from engram.lab.study_folder import StudyFolder
+from engram.memory.strategies import Decision, Numbers, Strategy, Write, replace
 
 DECLARE = """
 import sys
@@ -127,3 +128,37 @@ def use(out: Path) -> None:
     study = Study("cartpole", "x", (Grid("mfec", "CartPole-v1", 200, seeds=[0]),))
     StudyFolder(out).declare(study, study.runs())
     StudyFolder(out).calls()
+
+
+class Oldest(Strategy):
+    """A strategy of the user's own."""
+
+    def when_full(self, write: Write, numbers: Numbers) -> Decision:
+        return replace(write.writes % write.capacity)
+
+
+def another() -> Strategy:
+    """A strategy of another class of that name."""
+
+    class Oldest(Strategy):
+        def when_full(self, write: Write, numbers: Numbers) -> Decision:
+            return replace(0)
+
+    return Oldest()
+
+
+TWINS: dict[str, list[dict[str, Any]]] = {
+    r"lru, 20, seed 0: \S+ and \S+; .* a variant": [{}, {"settings": {"neighbours": 1}}],
+    r"Oldest, 20, seed 0: \S+ \(\S+:Oldest\) and \S+ \(\S+:another\S+Oldest\); rename one": [
+        {"strategies": (Oldest(), another())}
+    ],
+}
+
+
+@pytest.mark.parametrize("told", TWINS)
+def test_runs_that_tables_could_not_tell_apart_are_refused(told: str, tmp_path: Path) -> None:
+    usual: dict[str, Any] = {"seeds": (0, 1), "strategies": ("lru",), "sizes": (20,)}
+    study = Study("mine", "Mine", tuple(Grid("mfec", "CartPole-v1", 200, **usual | each) for each in TWINS[told]))
+    with pytest.raises(InvalidInputError, match=f"the study has two runs of CartPole-v1, mfec, {told}"):
+        StudyFolder(tmp_path / "out").declare(study, study.runs())
+    assert not (tmp_path / "out").exists()

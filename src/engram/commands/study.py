@@ -117,8 +117,11 @@ def earlier_in_words(earlier: Earlier, study: str, out: Path) -> Iterator[str]:
     """What to tell of runs in a study's folder that are not the study's any more."""
     if earlier.replaced or earlier.kept:
         count = len(earlier.replaced) + len(earlier.kept)
-        whose = f"{study} or its options" if study.endswith(SUFFIXES) else "its options"
-        yield f"{out} also holds runs that are not of the study as it is now ({count:,}); {whose} were changed:"
+        whose = f"{study}, its options" if study.endswith(SUFFIXES) else "its options"
+        yield (
+            f"{out} also holds runs that are not of the study as it is now ({count:,}); {whose} or classes of your own "
+            "were changed:"
+        )
         if earlier.replaced:
             yield f"  {_some(earlier.replaced)}: the report leaves them out, as their cells have other runs now"
         if earlier.kept:

@@ -21,6 +21,10 @@ class Cell(NamedTuple):
         name = strategy_name(strategy) if isinstance(strategy, Mapping) else strategy
         return cls(place["env"], place["agent"], name, place["capacity"])
 
+    def with_seed(self, seed: int) -> str:
+        """The cell and a seed, as errors name them."""
+        return ", ".join(str(part) for part in (*self, f"seed {seed}") if part is not None)
+
 
 def strategy_name(described: Mapping[str, Any]) -> str:
     """A strategy's name in stored results, from its description: `dkm:decay=0.3`.

@@ -28,10 +28,9 @@ class Evidence:
         for place in mine.keys() & theirs.keys():
             if mine[place] != theirs[place]:
                 cell, seed = place
-                name = ", ".join(str(part) for part in (*cell, f"seed {seed}") if part is not None)
                 raise InvalidInputError(
-                    f"two of the studies have different runs of {name}: {mine[place]} and {theirs[place]}; they may "
-                    "differ in their steps, so name only one of these studies"
+                    f"two of the studies have different runs of {cell.with_seed(seed)}: {mine[place]} and "
+                    f"{theirs[place]}; they may differ in their steps, so name only one of these studies"
                 )
         return Evidence([*self.studies, *other.studies], {**self.tables, **other.tables})
 

@@ -1,5 +1,6 @@
 """All results of a study as one table: a row for every evaluation."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -11,8 +12,9 @@ from engram.files.disk import is_file, read_file, write_atomically
 from engram.lab.cell import Cell
 from engram.lab.dataframes import pl
 from engram.lab.earlier_runs import Earlier
-from engram.lab.evaluation_table import RUN_COLUMNS, SCHEMA, read_table, write_table
-from engram.lab.study_folder import StudyFolder, check_evaluation, unusual_evaluation
+from engram.lab.evaluation_table import RUN_COLUMNS, SCHEMA, read_table, runs_in_table, write_table
+from engram.lab.places import Place, place_in_words, twins
+from engram.lab.study_folder import STUDY_FILE, StudyFolder, check_evaluation, unusual_evaluation
 from engram.runs.folder import RunFolder
 
 
@@ -37,11 +39,9 @@ class Results:
         folder = StudyFolder(path)
         study = folder.read()
         earlier = Earlier.among(study["runs"])
-        places = {
-            run_id: _place(RunFolder.inside(path, run_id), place)
-            for run_id, place in study["runs"].items()
-            if run_id not in earlier.replaced
-        }
+        shown = {run_id: place for run_id, place in study["runs"].items() if run_id not in earlier.replaced}
+        _check_apart(shown, folder)
+        places = {run_id: _place(RunFolder.inside(path, run_id), place) for run_id, place in shown.items()}
         rows = {run_id: _rows(path / run_id, run_id, place) for run_id, place in places.items()}
         of_folders = pl.DataFrame([row for run in rows.values() for row in run], SCHEMA, orient="row")
         of_table = read_table(path, {run_id: place for run_id, place in places.items() if not rows[run_id]})
@@ -63,20 +63,45 @@ class Results:
     def export(self, folder: Path) -> None:
         """Write the table as Parquet and CSV, and everything else that `read` needs."""
         if self.folder is not None and folder.resolve() != self.folder.resolve():
-            if (there := StudyFolder(folder).name) not in ("none", self.study):
-                raise RunFolderError(
-                    f"{folder} holds the study {there!r}, not {self.study!r}; choose another with --out"
-                )
+            self._check_replaceable(StudyFolder(folder))
             StudyFolder(folder).write(self.study, self.title, self.declared)
             if is_file(calls := self.folder / "calls.jsonl"):
                 write_atomically(folder / calls.name, read_file(calls))
         write_table(folder, self.evaluations)
         write_atomically(folder / "evaluations.csv", self.evaluations.write_csv().encode())
 
+    def _check_replaceable(self, there: StudyFolder) -> None:
+        """Raise RunFolderError if a folder holds another study, or finished runs of this one that are not here."""
+        if there.name not in ("none", self.study):
+            raise RunFolderError(
+                f"{there.path} holds the study {there.name!r}, not {self.study!r}; choose another with --out"
+            )
+        if lost := sorted(_finished(there) - {*self.evaluations["run"], *self.earlier.replaced}):
+            raise RunFolderError(
+                f"{there.path} holds finished runs that {self.folder} does not have ({len(lost):,}, such as "
+                f"{lost[0]}), and the report would take their place; choose another folder with --out, go on with them "
+                f"(engram study NAME --reuse {there.path} --out {self.folder}), or delete {there.path}"
+            )
+
 
 def read_evaluations(path: Path | str) -> pl.DataFrame:
     """All results of a study in one table, a row for every evaluation."""
     return Results.read(Path(path)).evaluations
+
+
+def _finished(folder: StudyFolder) -> set[str]:
+    """The runs whose results a folder holds, in its table or in folders of their own."""
+    declared = folder.read()["runs"] if folder.name != "none" else ()
+    return runs_in_table(folder.path) | {run for run in declared if is_file(folder.path / run / "result.json")}
+
+
+def _check_apart(places: Mapping[str, Place], folder: StudyFolder) -> None:
+    """Raise RunFolderError if two runs stand in one place of the tables, which has room for one of them."""
+    if pair := twins(places):
+        raise RunFolderError(
+            f"{folder.path / STUDY_FILE} has two runs of {place_in_words(places[pair[0]])}: {' and '.join(pair)}; put "
+            "it back as it was, or start the study again, which leaves out what is not of it as it is now"
+        )
 
 
 def _place(folder: RunFolder, place: dict[str, Any]) -> dict[str, Any]:

@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from engram.errors import RunFolderError
+from engram.errors import InvalidInputError, RunFolderError
 from engram.files.disk import MOST_JSON_BYTES, is_file, is_folder, read_file, read_json, write_atomically
 from engram.files.file_names import check_file_name
 from engram.files.lock import FolderLock
-from engram.lab.earlier_runs import MARK, Earlier, mark_earlier
+from engram.lab.earlier_runs import Earlier, mark_earlier
 from engram.lab.grid import Study
+from engram.lab.places import MARK, Place, place_in_words, twins
 from engram.lab.result_files import TABLE
 from engram.lab.study_title import title_of
 from engram.runs.folder import RunFolder
@@ -85,10 +86,12 @@ class StudyFolder:
     def declare(self, study: Study, runs: Sequence[Run], *, also: Iterable[Run] | None = None) -> Earlier:
         """Add these runs to `study.json`; return those in it that are not of the study as it is now.
 
-        `also` are the runs of the whole study, by default those of `study`; some of them may have been run before.
+        `also` are the runs of the whole study, by default those of `study`; some of them may have been run before. Two
+        runs that would stand in one place of the tables are refused.
         """
         variants = study.variants()
         ours = {run.id: {**_place(run), "variant": variants.get(run.id, "")} for run in runs}
+        _check_apart(ours, runs)
         self._check_is_of(study)
         with self._lock():
             there = self._check_is_of(study)
@@ -185,6 +188,17 @@ class StudyFolder:
         return calls
 
 
+def _check_apart(places: Mapping[str, Place], runs: Sequence[Run]) -> None:
+    """Raise InvalidInputError if two of the runs that a study is to have would stand in one place of its tables."""
+    if pair := twins(places):
+        own = {run.id: ", ".join(run.foreign().values()) for run in runs}
+        first, second = (f"{run_id} ({own[run_id]})" if own[run_id] else run_id for run_id in pair)
+        raise InvalidInputError(
+            f"the study has two runs of {place_in_words(places[pair[0]])}: {first} and {second}; rename one of two "
+            "classes that share a name, or give grids that differ in their settings a variant each"
+        )
+
+
 def _check_place(run_id: str, place: Any) -> None:
     """Raise an error unless a run's line in `study.json` has what it should have."""
     strategy, capacity = place["strategy"], place["capacity"]
@@ -197,6 +211,7 @@ def _check_place(run_id: str, place: Any) -> None:
         and is_count(place["seed"], 0)
         and is_count(place["steps"], 1)
         and (capacity is None or is_count(capacity, 1))
+        and is_text(place.get("agent_source", ""))
         and place.get(MARK, True) is True
     ):
         raise TypeError(f"the run {run_id} is not described as one")
@@ -238,6 +253,7 @@ def _place(run: Run) -> dict[str, Any]:
     others = {name: value for name, value in settings.items() if name not in CELL_SETTINGS and value != usual.get(name)}
     return {
         "agent": run.agent.name,
+        **run.agent_source(),
         "env": run.env,
         "strategy": settings.get("strategy"),
         "capacity": settings.get("capacity"),

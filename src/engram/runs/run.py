@@ -50,7 +50,7 @@ class Run:
     def to_json(self) -> dict[str, Any]:
         """Every setting, defaults included, as plain data."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)} | {"agent": self.agent.name}
-        described = {"id": self.id} | plain | {"settings": self.settings.to_json()} | self._agent_source()
+        described = {"id": self.id} | plain | {"settings": self.settings.to_json()} | self.agent_source()
         options, foreign = resolved_options(self.env), self.foreign()
         described |= {"env_options": options} if options else {}
         return described | ({"foreign": foreign} if foreign else {})
@@ -61,7 +61,7 @@ class Run:
         env = {} if imports_nothing(self.env) else {"env": self.env}
         return own | env | self.settings.foreign_parts()
 
-    def _agent_source(self) -> dict[str, str]:
+    def agent_source(self) -> dict[str, str]:
         """A digest of the source of an agent of the user's own."""
         return {} if is_ours(self.agent.__module__) else {"agent_source": source_digest(self.agent)}
 
@@ -73,7 +73,7 @@ class Run:
         for field in fields(self):
             if field.name not in ("agent", "settings") and getattr(self, field.name) != field.default:
                 changed[field.name] = getattr(self, field.name)
-        changed |= {"agent": self.agent.name} | self._agent_source()
+        changed |= {"agent": self.agent.name} | self.agent_source()
         digest = hashlib.sha256(json.dumps(changed, sort_keys=True).encode()).hexdigest()[:6]
         names = [short_name(self.env), self.agent.name]
         strategy, capacity = (getattr(self.settings, name, None) for name in ("strategy", "capacity"))

@@ -125,6 +125,17 @@ def test_runs_that_differ_in_more_than_their_seed_are_told(tmp_path: Path) -> No
     assert "differ" not in "".join(block.html() for block in StudyReport(alike, tmp_path).warnings())
 
 
+@pytest.mark.parametrize("name", ["agent_source", "strategy"])
+def test_runs_of_classes_that_share_a_name_are_told(name: str, tmp_path: Path) -> None:
+    study = STUDIES["cartpole"].only(agents=["mfec"], strategies=("lru",), sizes=(50,), seeds=(0, 1))
+    places = declare(study, tmp_path)
+    for source, place in zip("ab", places.values(), strict=True):
+        place[name] = source if name == "agent_source" else {"name": "Oldest", "source": source}
+    found = results(study, lambda cell, seed: 1.0, places=places)
+    (warning,) = StudyReport(found, tmp_path).warnings()
+    assert "its runs differ in more than their seed" in warning.html()
+
+
 def test_results_without_run_folders_are_read_as_they_are(tmp_path: Path) -> None:
     study = STUDIES["cartpole"].only(agents=["mfec"], sizes=(50,), seeds=(0,), evaluation_episodes=3)
     found = results(study, lambda cell, seed: 1.0, places=declare(study, tmp_path / "declared"))

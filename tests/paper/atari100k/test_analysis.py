@@ -290,6 +290,16 @@ def test_the_page_can_be_made_again_without_the_runs(tmp_path: Path) -> None:
         Facts.read(Results.read(tmp_path))
 
 
+def test_a_report_that_would_lose_runs_writes_nothing(tmp_path: Path) -> None:
+    few = MFEC.only(games=("pong",))
+    report(MFEC.only(games=("pong", "qbert")), tmp_path / "more", facts=True).write()
+    report(few, tmp_path / "few", facts=True).write()
+    before = (tmp_path / "more" / FACTS).read_bytes()
+    with pytest.raises(RunFolderError, match="holds finished runs that"):
+        Atari100kReport.read(few, tmp_path / "few", tmp_path / "more").write()
+    assert (tmp_path / "more" / FACTS).read_bytes() == before
+
+
 @pytest.mark.slow
 def test_a_quick_study_has_a_page_with_costs_and_explanations(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -6,7 +6,7 @@ from engram.lab.cell import Cell
 from engram.lab.earlier_runs import Earlier
 from engram.lab.labels import strategy_label
 from engram.lab.pages import page
-from engram.lab.pages.wording import evaluations_in_words
+from engram.lab.places import settings_of
 from engram.lab.results import Results
 
 FEW = 10  # missing runs, up to which they are named without being folded away
@@ -21,8 +21,7 @@ def doubtful_runs(
         texts.append(f"{len(missing)} of {len(results.declared)} runs are missing, and their cells say so.")
     for cell, ids in runs.items():
         places = [results.declared[run_id] for run_id in ids]
-        kinds = {(place["steps"], evaluations_in_words([place]), str(place.get("settings", {}))) for place in places}
-        if len(kinds) > 1:
+        if len({settings_of(place) for place in places}) > 1:
             memory = [] if cell.strategy is None else [strategy_label(cell.strategy), str(cell.capacity)]
             parts = (where(cell.env, cell.agent), *memory)
             texts.append(f"{', '.join(parts)}: its runs differ in more than their seed, so it means nothing.")

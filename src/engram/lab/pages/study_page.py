@@ -158,10 +158,14 @@ class StudyReport:
 
     def write(self) -> Path:
         """Write the page and its parts; return the page's path."""
-        self.results.export(self.out)
+        self.export()
         table = scores_csv(self.evidence, self.runs, self.study.references)
         write_atomically(self.out / "scores.csv", table.encode())
         return write_page(page.Page(self.title, self.content()), self.out)
+
+    def export(self) -> None:
+        """Write what the page can be made from again."""
+        self.results.export(self.out)
 
     def content(self) -> list[page.Block]:
         """The page from top to bottom, in the order in which a reader asks."""

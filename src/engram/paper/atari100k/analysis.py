@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 
 from engram.lab.pages import page
 from engram.lab.pages.finding import Finding
@@ -46,10 +45,11 @@ class Atari100kReport(StudyReport):
         """What runs cost."""
         return CostsPart(self.standings, self.facts)
 
-    def write(self) -> Path:
-        """Write the page and its parts, and the facts of the runs, from which it can be made again."""
-        self.facts.write(self.out)
-        return super().write()
+    def export(self) -> None:
+        """Write what the page can be made from again, with the facts of the runs."""
+        facts = self.facts  # read before anything is written
+        super().export()
+        facts.write(self.out)
 
     @cached_property
     def found(self) -> Finding:
