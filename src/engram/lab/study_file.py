@@ -36,7 +36,7 @@ from engram.files.disk import storage_errors
 from engram.files.file_names import check_file_name
 from engram.lab.cell import Cell
 from engram.lab.grid import Grid, Study, parse_seeds
-from engram.runs.run import Run
+from engram.lab.study_folder import place_of
 
 PREFIX = "evaluation_"
 EVALUATION = tuple(field.name.removeprefix(PREFIX) for field in fields(Grid) if field.name.startswith(PREFIX))
@@ -62,7 +62,7 @@ def read_study(path: Path) -> Study:
 def _check_variants(study: Study) -> None:
     """Raise InvalidInputError unless every cell of a variant is there without it too, to be compared with."""
     variants = study.variants()
-    cells = {run.id: _cell_of(run) for run in study.runs()}
+    cells = {run.id: Cell.of(place_of(run)) for run in study.runs()}
     plain = {cell for run_id, cell in cells.items() if run_id not in variants}
     for run_id, cell in cells.items():
         if cell not in plain:
@@ -71,11 +71,6 @@ def _check_variants(study: Study) -> None:
                 f"the variant {variants[run_id]!r} of {where} has nothing to be compared with; add a grid of the same "
                 "agent, environment, strategy and size without a variant"
             )
-
-
-def _cell_of(run: Run) -> Cell:
-    settings = run.settings.to_json()
-    return Cell.of({"env": run.env, "agent": run.agent.name, "strategy": None, "capacity": None} | settings)
 
 
 def as_text(content: bytes, path: Path) -> str:

@@ -90,13 +90,13 @@ class StudyFolder:
         runs that would stand in one place of the tables are refused.
         """
         variants = study.variants()
-        ours = {run.id: {**_place(run), "variant": variants.get(run.id, "")} for run in runs}
+        ours = {run.id: {**place_of(run), "variant": variants.get(run.id, "")} for run in runs}
         _check_apart(ours, runs)
         self._check_is_of(study)
         with self._lock():
             there = self._check_is_of(study)
             whole = () if not there else study.runs() if also is None else also
-            every = mark_earlier(there, ours, map(_place, whole))
+            every = mark_earlier(there, ours, map(place_of, whole))
             earlier = Earlier.among(every)
             shown = [place for run_id, place in every.items() if run_id not in earlier.replaced]
             self.write(study.name, study.title or title_of(shown), every)
@@ -247,7 +247,7 @@ def _check_call(call: Any) -> None:
         raise TypeError("it does not describe a command")
 
 
-def _place(run: Run) -> dict[str, Any]:
+def place_of(run: Run) -> dict[str, Any]:
     """A run's line in `study.json`: its cell, its seed, its steps, and what is not usual about it."""
     settings, usual = run.settings.to_json(), type(run.settings)().to_json()
     others = {name: value for name, value in settings.items() if name not in CELL_SETTINGS and value != usual.get(name)}

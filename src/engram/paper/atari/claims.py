@@ -132,7 +132,7 @@ CLAIMS = (
         "Atari: episodic agents learn faster than D3QN.",
         "“… they show much better sample efficiency in comparison to fully parametric approaches such as the D3QN … EC "
         "methods are faster in achieving high rewards.” (Section 4)",
-        "For each episodic agent, over all its strategies and sizes, in the mean over the five games: the mean return "
+        "For each episodic agent, over LRU and DkM at all sizes, in the mean over the five games: the mean return "
         "of the evaluations up to the last step that all runs of the game reached is above D3QN's, in shares of the "
         "game's range.",
         ("atari",),
