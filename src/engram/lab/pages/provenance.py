@@ -34,7 +34,7 @@ def _facts(calls: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     if not calls:
         return {}
     times = [
-        f"{call['seconds'] / 60:.1f} min for {call['runs']['done']} runs on {call['where']} "
+        f"{call['seconds'] / 60:.1f} min for {_runs(call['runs']['done'])} on {call['where']} "
         f"({call['started'][:10]}; {call['runs']['reused']} reused, {call['runs']['failed']} failed)"
         for call in calls
         if call["runs"]["done"]
@@ -49,3 +49,7 @@ def _facts(calls: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
             }
         ),
     }
+
+
+def _runs(number: int) -> str:
+    return f"{number:,} run{'' if number == 1 else 's'}"
