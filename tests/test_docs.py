@@ -135,7 +135,7 @@ def test_the_table_of_settings_is_the_config() -> None:
     words = {name.strip("`"): text for name, _, text, _ in table if name.strip("`") not in paper}
     varied = dict.fromkeys(("strategy", "capacity"), "varied")
     open_ones = ("seed", "exploration", "ties", "encoder", "kernel", "duplicates", "merging", "always_read", "device")
-    beyond = ("shrinkage", "correct_neighbours", "radius", "horizon", "look_ahead")
+    beyond = ("shrinkage", "correct_neighbours", "pooling", "radius", "horizon", "look_ahead")
     assert words == {**varied, **dict.fromkeys((*open_ones, *beyond), "not given")}
 
 

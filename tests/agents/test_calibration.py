@@ -12,7 +12,7 @@ from engram import MFEC, EpisodicMemory
 from engram.agents.common.aggregation import Aggregation
 from engram.agents.common.calibration import STATES, Calibration
 from engram.agents.common.episode import Finished
-from engram.agents.common.estimates import estimate
+from engram.agents.common.estimates import estimate, estimate_everywhere
 from engram.errors import InvalidInputError
 from engram.running_mean import RunningMean
 from engram.typing import Floats
@@ -32,9 +32,14 @@ def filled(seed: int, entries: int = 20, neighbours: int = 5, kernel: Any = "inv
 
 
 def calibrated(
-    memory: EpisodicMemory, shrinkage: float | None = 0.0, correct: str = "none", radius: float = 0.0
+    memory: EpisodicMemory,
+    shrinkage: float | None = 0.0,
+    correct: str = "none",
+    pooling: float = 0.0,
+    radius: float = 0.0,
 ) -> Any:
-    return Calibration(memory, shrinkage=shrinkage, correct_by=correct, aggregation=Aggregation(memory, radius))
+    aggregation = Aggregation(memory, radius)
+    return Calibration(memory, shrinkage=shrinkage, correct_by=correct, pooling=pooling, aggregation=aggregation)
 
 
 def episode(action: int, keys: Floats, returns: Any) -> Finished:
@@ -92,6 +97,50 @@ def test_a_lonely_entry_has_nothing_to_shrink_towards() -> None:
     assert calibrated(memory, shrinkage=0.9).read(keys[0, :1])[0, 0] == memory.values(0)[0]
 
 
+@pytest.mark.parametrize("kernel", ["inverse", "mean"])
+@examples(30)
+@given(st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 6), st.floats(0.1, 30), st.booleans())
+def test_what_neighbours_say_is_pulled_towards_what_those_of_all_actions_say(
+    kernel: str, seed: int, entries: int, neighbours: int, pooling: float, stored: bool
+) -> None:
+    """The definition, in plain NumPy; an action without any entry gets what the others' say."""
+    memory, keys = filled(seed, entries, neighbours, kernel)
+    query = keys[0, 0] if stored else np.random.default_rng(seed + 1).standard_normal(2).astype(np.float32)
+    listed = [(action, *pair) for action in range(2) for pair in nearest(memory, action, query)]
+    reach = sorted(distance for _, distance, _ in listed)[: memory.neighbours][-1]
+
+    def weight(distance: float) -> float:
+        return (reach + memory.delta) / (distance + memory.delta) if kernel == "inverse" else 1.0
+
+    found = estimate_everywhere(memory, query[None], pooling=pooling)
+    for action in range(ACTIONS):
+        others = [each for each in listed if not (each[0] == action and each[1] == 0)]
+        own = [(weight(distance), value) for table, distance, value in others if table == action]
+        pool = [(weight(distance), value) for _, distance, value in others if distance <= reach]
+        if pool:
+            mean = sum(w * value for w, value in pool) / sum(w for w, _ in pool)
+            expected = (sum(w * value for w, value in own) + pooling * mean) / (sum(w for w, _ in own) + pooling)
+        else:
+            expected = sum(w * value for w, value in own) / sum(w for w, _ in own) if own else np.nan
+        np.testing.assert_allclose(found.near[0, action], expected, rtol=1e-4, atol=1e-5)
+
+
+def nearest(memory: EpisodicMemory, action: int, query: Floats) -> list[tuple[float, float]]:
+    """Squared distance and value of the k nearest entries of a table, nearest first."""
+    slots, distances = memory.find_neighbours(action, query[None])
+    return list(zip(distances[0].tolist(), memory.entries(action)["values"][slots[0]].tolist(), strict=True))
+
+
+def test_what_is_measured_is_measured_of_estimates_that_are_pulled_together() -> None:
+    memory, _ = filled(8)
+    new = np.random.default_rng(9).standard_normal((STATES, 2)).astype(np.float32)
+    calibration = calibrated(memory, correct="new", pooling=4)
+    before = calibration.read(new)
+    assert not np.allclose(before, memory.read(new))
+    calibration.learn(episode(1, new, before[:, 1] - 3))
+    assert calibration.correction == pytest.approx(-3, rel=1e-5)
+
+
 def test_neighbours_are_raised_by_how_far_returns_were_above_them() -> None:
     memory, keys = filled(5)
     new = np.random.default_rng(6).standard_normal((STATES, 2)).astype(np.float32)
@@ -136,7 +185,7 @@ def test_close_states_count_as_one_and_keep_the_larger_value() -> None:
         aggregation.renamed(episode(0, key[None], [1.0]))
         memory.write(0, key[None], [1.0])
     assert aggregation.square == pytest.approx(25)
-    calibration = Calibration(memory, shrinkage=0, correct_by="none", aggregation=aggregation)
+    calibration = Calibration(memory, shrinkage=0, correct_by="none", pooling=0.0, aggregation=aggregation)
     size = memory.size[0]
     aggregation.renamed(episode(0, np.array([[23.0]], np.float32), [7.0])).write_to(memory)
     assert memory.size[0] == size
@@ -161,7 +210,9 @@ def test_a_running_mean_is_a_plain_one_first_and_follows_later() -> None:
             other.load_state_dict(state)
 
 
-@pytest.mark.parametrize("options", [{"shrinkage": 0.2}, {"correct_neighbours": "all"}, {"radius": 0.1}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"shrinkage": 0.2}, {"correct_neighbours": "all"}, {"pooling": 1.0}, {"radius": 0.1}], ids=str
+)
 def test_a_policy_that_reads_otherwise_is_not_exported(options: dict[str, Any], tmp_path: Path) -> None:
     agent = MFEC("CartPole-v1", capacity=20, **options).learn(100)
     with pytest.raises(InvalidInputError, match=r"exported with shrinkage=0.*save the agent itself"):

@@ -47,6 +47,7 @@ class MFECConfig(EncoderConfig):
     always_read: bool = False  # a random step reads the memory too, so that its neighbours count as used
     shrinkage: float | Literal["measured"] = 0.0  # weight of neighbours in what is read of a stored state, from 0 to 1
     correct_neighbours: Literal["none", "new", "all"] = "none"  # by their bias, as new states show it, or all states
+    pooling: float = 0.0  # weight, in neighbours, of what all actions' neighbours say in what those of one say
     radius: float = 0.0  # up to which states count as the same, in mean distances to the nearest entry
     horizon: int | None = None  # n: states are also written n steps later, with the value reached by then; None: not
     look_ahead: bool = False  # a return goes on with what is stored of the next state where that is larger
@@ -58,7 +59,7 @@ class MFECConfig(EncoderConfig):
         self.check_whole(
             {"capacity": (1, MOST_ENTRIES), "neighbours": (1, MOST_ENTRIES), "projection_size": (1, LARGEST_SIZE)}
         )
-        self.check_numbers({"delta": (1e-12, 1e12), "radius": (0, 1e9)})
+        self.check_numbers({"delta": (1e-12, 1e12), "radius": (0, 1e9), "pooling": (0, 1e9)})
         if self.shrinkage != "measured":
             self.check_numbers({"shrinkage": (0, 1)})
         if self.horizon is not None:
@@ -115,6 +116,7 @@ class MFEC(Agent):
             self.memory,
             shrinkage=None if config.shrinkage == "measured" else float(config.shrinkage),
             correct_by=config.correct_neighbours,
+            pooling=config.pooling,
             aggregation=self.aggregation,
         )
         self.recall = Recall(
@@ -212,8 +214,9 @@ class MFEC(Agent):
         """The encoder and the memory."""
         if self.calibration.changes_reads:
             raise InvalidInputError(
-                'a policy can be exported with shrinkage=0, correct_neighbours="none" and radius=0: its reader knows '
-                "nothing else; save the agent itself, and load it for prediction: load(path, for_prediction=True)"
+                'a policy can be exported with shrinkage=0, correct_neighbours="none", pooling=0 and radius=0: its '
+                "reader knows nothing else; save the agent itself, and load it for prediction: "
+                "load(path, for_prediction=True)"
             )
         return encoder_arrays(self.encoder, self.memory.key_size) | memory_arrays(self.memory)
 

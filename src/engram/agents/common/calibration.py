@@ -1,8 +1,9 @@
-"""Calibration: what is stored of a state and what its neighbours say, brought to one level.
+"""Calibration: what is stored of a state, what its neighbours say, and what those of other actions say, at one level.
 
 MFEC stores the best return that was ever seen, so a state that is met again looks better than it is, and the more so
 the noisier the environment. What neighbours say of a new state is off as well: too low where earlier and worse policies
-met them, too high where they lie on a good way that the state is beside. Yet the two are compared with each other.
+met them, too high where they lie on a good way that the state is beside. Yet the two are compared with each other, and
+what neighbours say of one action with what they say of another, from near there and from afar here.
 """
 
 from typing import Any
@@ -11,10 +12,10 @@ import numpy as np
 
 from engram.agents.common.aggregation import Aggregation
 from engram.agents.common.episode import Finished
-from engram.agents.common.estimates import estimate
+from engram.agents.common.estimates import Estimates, estimate, estimate_everywhere
 from engram.memory import EpisodicMemory
 from engram.running_mean import RunningMean
-from engram.typing import Doubles, Floats
+from engram.typing import Doubles, Floats, Longs
 
 SPAN = 1_000  # states over which what is measured is averaged
 STATES = 32  # of an episode that are measured, evenly apart
@@ -27,9 +28,13 @@ class Calibration:
         Q = m + b                      where the state is not stored,
         Q = V + w (m + b − V)          where it is, with the value V,
 
-    m being the weighted mean over its neighbours without the state itself. A state counts as stored where an entry is
-    within the radius of `Aggregation`. What is measured is measured of states that are about to be written, R being the
-    return that followed, as running means:
+    m being the weighted mean over its neighbours without the state itself, pulled towards what the k nearest entries of
+    all actions say by so many of the weights that an entry as far as the kᵗʰ of them has:
+
+        m = (Σᵢ wᵢ Rᵢ + p R̄) / (Σᵢ wᵢ + p)
+
+    A state counts as stored where an entry is within the radius of `Aggregation`. What is measured is measured of
+    states that are about to be written, R being the return that followed, as running means:
 
         b = ⟨R − m⟩, over states that are not stored or over all
         w = ⟨(R − V)(m + b − V)⟩/⟨(m + b − V)²⟩, from 0 to 1, for which (R − Q)² is smallest
@@ -38,13 +43,20 @@ class Calibration:
         memory: What is read.
         shrinkage: w, from 0 to 1; None: it is measured.
         correct_by: Of which states b is measured, "new" ones that are not stored, or "all"; "none": b is 0.
+        pooling: p.
         aggregation: Which states count as the same.
     """
 
     def __init__(
-        self, memory: EpisodicMemory, *, shrinkage: float | None, correct_by: str, aggregation: Aggregation
+        self,
+        memory: EpisodicMemory,
+        *,
+        shrinkage: float | None,
+        correct_by: str,
+        pooling: float,
+        aggregation: Aggregation,
     ) -> None:
-        self._memory, self._aggregation = memory, aggregation
+        self._memory, self._aggregation, self._pooling = memory, aggregation, pooling
         self._shrinkage, self._correct_by = shrinkage, correct_by
         self._means = {name: RunningMean(SPAN) for name in ("bias", "product", "square")}
         self._last: tuple[Any, Floats] | None = None  # the keys that were read last, and their distances
@@ -57,7 +69,7 @@ class Calibration:
     @property
     def changes_reads(self) -> bool:
         """Whether anything is read otherwise than the memory itself reads it."""
-        return self._measures or bool(self._shrinkage) or self._aggregation.radius > 0
+        return self._measures or bool(self._shrinkage) or self._pooling > 0 or self._aggregation.radius > 0
 
     @property
     def correction(self) -> float:
@@ -74,14 +86,11 @@ class Calibration:
 
     def read(self, keys: Floats, *, touch: bool = False) -> Floats:
         """Q of every key in every table, [B, key_size] → [B, actions]; with `touch` it counts as use."""
-        tables = np.arange(self._memory.actions)
-        values, distances = np.empty((2, len(keys), len(tables)), np.float32)
+        values, distances = np.empty((2, len(keys), self._memory.actions), np.float32)
         for first in range(0, len(keys), TOGETHER):
-            some = keys[first : first + TOGETHER]
-            rows = np.tile(tables, len(some)), some.repeat(len(tables), 0)
-            found = estimate(self._memory, *rows, same=self._aggregation.square, touch=touch)
-            values[first : first + TOGETHER] = self._joined(found.stored, found.near).reshape(len(some), -1)
-            distances[first : first + TOGETHER] = found.nearest.reshape(len(some), -1)
+            some = slice(first, first + TOGETHER)
+            found = self._everywhere(keys[some], touch=touch)
+            values[some], distances[some] = self._joined(found.stored, found.near), found.nearest
         self._last = keys, distances
         return values
 
@@ -103,13 +112,25 @@ class Calibration:
         if not self._measures:
             return
         rows = np.arange(0, len(episode.actions), -(-len(episode.actions) // STATES))
-        returns, same = episode.returns[rows].astype(np.float64), self._aggregation.square
-        found = estimate(self._memory, episode.actions[rows], episode.keys[rows], same=same)
+        returns = episode.returns[rows].astype(np.float64)
+        found = self._of_taken(episode.actions[rows], episode.keys[rows])
         way = found.near + self.correction - found.stored
         counted = np.isnan(found.stored) | (self._correct_by == "all")
         self._add("bias", (returns - found.near)[counted])
         self._add("product", (returns - found.stored) * way)
         self._add("square", way**2)
+
+    def _everywhere(self, keys: Floats, *, touch: bool = False) -> Estimates:
+        """Both estimates of every key in every table, [B, actions]."""
+        same, pooling = self._aggregation.square, self._pooling
+        return estimate_everywhere(self._memory, keys, same=same, pooling=pooling, touch=touch)
+
+    def _of_taken(self, actions: Longs, keys: Floats) -> Estimates:
+        """Both estimates of every key in the table of its own action, [B]."""
+        if not self._pooling:
+            return estimate(self._memory, actions, keys, same=self._aggregation.square)
+        rows, found = np.arange(len(keys)), self._everywhere(keys)
+        return Estimates(found.stored[rows, actions], found.near[rows, actions], found.nearest[rows, actions])
 
     def _add(self, name: str, numbers: Doubles) -> None:
         for number in numbers[~np.isnan(numbers)].tolist():

@@ -21,6 +21,8 @@ ALONE: Mapping[str, Mapping[str, Any]] = {  # settings by idea
     "correct-new": {"correct_neighbours": "new"},
     "horizon": {"horizon": 20},
     "look-ahead": {"look_ahead": True},
+    "pooled": {"pooling": 10.0},
+    "pooled-1": {"pooling": 1.0},
     "radius": {"radius": 0.3},
     "lasting": {"exploration": "lasting"},
     "detour": {"exploration": "detour"},
