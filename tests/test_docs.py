@@ -177,6 +177,21 @@ def test_speeds_of_the_readme_are_those_that_were_measured() -> None:
     assert {tuple(line.split(" | ")) for line in table} <= known
 
 
+@pytest.mark.parametrize(
+    ("page", "told", "row"),
+    [
+        ("docs/choosing.md", r"([\d.]+) µs for two tables of 500", "2 × 500 × 4, k = 11, normal keys"),
+        ("docs/choosing.md", r"([\d.]+) µs for three of 5,000", "3 × 5,000 × 6, k = 11, normal keys"),
+        ("docs/performance.md", r"MFEC with LRU [\d]+ and ([\d]+),", "MFEC lru, N = 10,000"),
+        ("docs/performance.md", r"The read, ([\d]+) µs", "6 × 10,000 × 128, k = 11, random play of both games"),
+    ],
+)
+def test_times_within_sentences_are_those_that_were_measured(page: str, told: str, row: str) -> None:
+    (time,) = re.findall(told, " ".join((ROOT / page).read_text().split()))
+    ours = {each["name"]: each["ours"] for each in json.loads((ROOT / "results/bench.json").read_text())["rows"]}
+    assert time == f"{ours[row]:.{len(time.partition('.')[2])}f}"
+
+
 @pytest.mark.parametrize("name", ["README.md", "docs/choosing.md"])
 def test_scores_are_those_of_a_study(name: str) -> None:
     """Every `mean ± standard deviation` of these pages is that of a cell in results/."""

@@ -92,6 +92,8 @@ def test_in_python_every_extra_that_is_missing_is_named() -> None:
         ("ale_py", "atari", ["train", "mfec", "--env", "engram/Pong-v0"]),
         ("ale_py", "atari", ["train", "mfec", "--env", "pong"]),
         ("ale_py", "atari", ["train", "mfec", "--env", "ALE/Pong-v5"]),
+        ("faiss", "bench", ["bench", "--only", "reading"]),
+        ("ale_py", "atari", ["bench", "--only", "playing"]),
     ],
 )
 def test_every_extra_that_is_missing_is_named_with_the_command(

@@ -21,13 +21,14 @@ GROUPS: tuple[Group, ...] = ("reading", "training", "playing")
 class Bench:
     """Measure Engram beside peers (FAISS, USearch, Stable-Baselines3, SBX) and limits (the bare environment).
 
-    Everything is measured on one core, in turn, round by round. Peers that are not installed are left out.
+    Everything is measured on one core, in turn, round by round. Reading needs FAISS and the Atari games, playing needs
+    the games; other peers that are not installed are left out.
     """
 
     only: tuple[Group, ...] = GROUPS  # what to measure
     rounds: int = 9  # in each of which everything is measured once; medians are shown
     seed: int = 0  # of keys and agents
-    quick: bool = False  # a few contests, each short: to see whether it works
+    quick: bool = False  # a few contests, each short, in at most 3 rounds: to see whether it works, not to compare
     out: Path | None = None  # a file to write everything to, as JSON, and a page of it beside
     compare: Path | None = None  # such a file from before: say what got slower
 

@@ -27,6 +27,7 @@ EXTRAS = {  # module → the extra that has it
     "sklearn": "report",
     "PIL": "video",
     "imageio_ffmpeg": "video",
+    "faiss": "bench",
 }
 
 
