@@ -1,6 +1,8 @@
 """`engram bench`: contests are fair, what it says of them is what was measured, and results can be compared."""
 
+import io
 import json
+import sys
 import time
 from pathlib import Path
 
@@ -10,8 +12,10 @@ import pytest
 from engram.bench.contest import Row, compare, count_for, mean_of_rows, race
 from engram.bench.reading import contest
 from engram.bench.real_keys import tables_of
-from engram.bench.speeds import changes, read_outcome, write_outcome
+from engram.bench.speeds import Outcome, changes, read_comparable, read_outcome
 from engram.cli import main
+from engram.commands.bench import measurable
+from engram.commands.screen import Console
 from engram.errors import InvalidInputError
 
 
@@ -61,12 +65,56 @@ def test_the_memory_finds_what_faiss_finds_in_every_contest() -> None:
 def test_results_are_written_read_and_compared(tmp_path: Path) -> None:
     path = tmp_path / "bench.json"
     before = [row(4.0, "kept"), row(4.0, "worse"), row(4.0, "noisy", spread=3), row(4.0, "gone")]
-    write_outcome(path, before, seed=3, rounds=5)
-    assert read_outcome(path) == before
-    assert "| kept | 1.0 | peer | 4.0 | 4.00 |" in path.with_suffix(".md").read_text()
+    outcome = Outcome(before, seed=3, rounds=5, machine={"processor": "Abacus", "platform": "Table", "python": "3"})
+    outcome.write(path)
+    assert read_outcome(path) == outcome
+    page = path.with_suffix(".md").read_text()
+    assert "| kept | 1.0 | peer | 4.0 | 4.00 |" in page
+    assert "Made by `engram bench`, one core of Abacus, Table." in page
     now = [row(4.1, "kept"), row(2.0, "worse"), row(2.0, "noisy", spread=3), row(1.0, "new")]
-    said = {each.name: (round(change, 3), slower) for each, change, slower in changes(read_outcome(path), now)}
+    said = {each.name: (round(change, 3), slower) for each, change, slower in changes(outcome.rows, now)}
     assert said == {"kept": (1.025, False), "worse": (0.5, True), "noisy": (0.5, False)}
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_what_was_measured_quickly_is_not_compared_with_what_was_not(quick: bool, tmp_path: Path) -> None:
+    path = tmp_path / "bench.json"
+    Outcome([row(4.0)], seed=0, rounds=1, quick=quick).write(path)
+    assert ("Made by `engram bench --quick`" in path.with_suffix(".md").read_text()) == quick
+    assert read_comparable(path, quick=quick).quick == quick
+    with pytest.raises(InvalidInputError, match="leave out --quick" if not quick else "give --quick too"):
+        read_comparable(path, quick=not quick)
+    with pytest.raises(InvalidInputError, match="is not there; give a file that"):
+        read_comparable(tmp_path / "other.json", quick=quick)
+
+
+def test_files_of_before_lengths_were_kept_are_of_whole_measurements(tmp_path: Path) -> None:
+    path = tmp_path / "bench.json"
+    content = Outcome([row(4.0)], seed=0, rounds=1).to_json()
+    del content["quick"]
+    path.write_text(json.dumps(content))
+    assert not read_outcome(path).quick
+
+
+def test_what_cannot_be_measured_is_left_out_with_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = io.StringIO()
+    progress = Console(file=said, width=200, markup=False)
+    assert measurable(progress) == ["reading", "training", "playing"]
+    assert said.getvalue() == ""
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    assert measurable(progress) == ["training", "playing"]
+    monkeypatch.setitem(sys.modules, "ale_py", None)
+    assert measurable(progress) == ["training"]
+    assert said.getvalue().splitlines() == [
+        'reading is left out, as it needs faiss: pip install "engram-rl[bench]"',
+        'reading is left out, as it needs faiss and ale_py: pip install "engram-rl[bench,atari]"',
+        'playing is left out, as it needs ale_py: pip install "engram-rl[atari]"',
+    ]
+
+
+def test_the_committed_page_is_that_of_the_committed_file() -> None:
+    path = Path(__file__).parents[2] / "results/bench.json"
+    assert read_outcome(path).page() == path.with_suffix(".md").read_text()
 
 
 def test_a_file_of_something_else_is_refused_before_anything_is_measured(

@@ -2,7 +2,8 @@
 
 import json
 import platform
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,16 @@ from engram.files.targets import check_replaceable
 from engram.version import __version__
 
 NOISE = 0.93  # of the ratio before: below, something may have become slower
-MADE = "Made by `engram bench`"  # in every page
+MADE = "Made by `engram bench"  # in every page
+EXPLAINED = {  # what names of rows mean, by group
+    "reading": (
+        "A × N × d, k: one query to A tables of N keys of d numbers each, of which k are found. *Normal* keys vary\n"
+        "alike in all directions. Those of both games are of Pong and Ms. Pac-Man, tables and queries from different\n"
+        "games of play; their times are geometric means."
+    ),
+    "training": "A step of training on CartPole, with N entries per action.",
+    "playing Pong": "Steps with all preprocessing; those of MFEC with N entries per action, all tables full.",
+}
 
 
 def processor() -> str:
@@ -31,54 +41,82 @@ def describe_machine() -> dict[str, str]:
     return {"processor": processor(), "platform": platform.platform(), "python": platform.python_version()}
 
 
-def write_outcome(path: Path, rows: Iterable[Row], *, seed: int, rounds: int) -> None:
-    """Write all rows to a file, and a page of them beside it."""
-    rows = list(rows)
-    content = {
-        "engram": __version__,
-        "machine": describe_machine(),
-        "seed": seed,
-        "rounds": rounds,
-        "rows": [row.to_json() for row in rows],
-    }
-    write_atomically(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
-    write_atomically(path.with_suffix(".md"), page_of(rows).encode())
+@dataclass(frozen=True)
+class Outcome:
+    """All rows of a measurement, and how it was made."""
+
+    rows: Sequence[Row]
+    seed: int
+    rounds: int
+    quick: bool = False
+    machine: Mapping[str, str] = field(default_factory=describe_machine)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data, with the version that it is of."""
+        made = {"seed": self.seed, "rounds": self.rounds, "quick": self.quick}
+        rows = [row.to_json() for row in self.rows]
+        return {"engram": __version__, "machine": self.machine, **made, "rows": rows}
+
+    def write(self, path: Path) -> None:
+        """Write it to a file, and a page of it beside."""
+        write_atomically(path, (json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n").encode())
+        write_atomically(path.with_suffix(".md"), self.page().encode())
+
+    def page(self) -> str:
+        """All rows as tables in Markdown."""
+        where = f"one core of {self.machine['processor']}, {self.machine['platform']}"
+        lines = [
+            "# Speed",
+            "",
+            f"{MADE}{' --quick' if self.quick else ''}`, {where}.",
+            "",
+            f"The ratio is the peer's time divided by Engram's, the median over {self.rounds} rounds in which all were",
+            "measured, with its quartiles: above 1 Engram is faster. *Asked* is what it should reach.",
+            "",
+        ]
+        for group in dict.fromkeys(row.group for row in self.rows):
+            lines += [f"## {group[0].upper()}{group[1:]}", "", *([EXPLAINED[group], ""] if group in EXPLAINED else [])]
+            lines += ["| | µs | peer | its µs | ratio | quartiles | asked |", "|---|---|---|---|---|---|---|"]
+            lines += [_line(row) for row in self.rows if row.group == group]
+            lines.append("")
+        return "\n".join(lines)
 
 
-def page_of(rows: list[Row]) -> str:
-    """All rows as tables in Markdown."""
-    machine = describe_machine()
-    lines = ["# Speed", "", f"{MADE}, one core of {machine['processor']}, {machine['platform']}.", ""]
-    lines += [
-        "The ratio is the peer's time divided by Engram's, the median over rounds in which all were measured, with",
-        "",
-    ]
-    lines[-1:] = ["its quartiles: above 1 Engram is faster. *Asked* is what it should reach.", ""]
-    for group in dict.fromkeys(row.group for row in rows):
-        lines += [f"## {group[0].upper()}{group[1:]}", "", "| | µs | peer | its µs | ratio | quartiles | asked |"]
-        lines += ["|---|---|---|---|---|---|---|"]
-        for row in rows:
-            if row.group == group:
-                asked = "" if row.asked is None else f"{row.asked:g}"
-                cells = (row.name, f"{row.ours:,.1f}", row.peer, f"{row.theirs:,.1f}", f"{row.ratio:.2f}")
-                lines.append(f"| {' | '.join(cells)} | {row.low:.2f} to {row.high:.2f} | {asked} |")
-        lines.append("")
-    return "\n".join(lines)
+def _line(row: Row) -> str:
+    asked = "" if row.asked is None else f"{row.asked:g}"
+    cells = (row.name, f"{row.ours:,.1f}", row.peer, f"{row.theirs:,.1f}", f"{row.ratio:.2f}")
+    return f"| {' | '.join(cells)} | {row.low:.2f} to {row.high:.2f} | {asked} |"
 
 
-def read_outcome(path: Path) -> list[Row]:
-    """The rows of a file that `write_outcome` wrote."""
+def read_outcome(path: Path) -> Outcome:
+    """What `Outcome.write` wrote."""
     try:
         content: Any = json.loads(read_file(path))
         rows = [Row(**row) for row in content["rows"]]
+        made = content["seed"], content["rounds"], content.get("quick", False)
+        outcome = Outcome(rows, *made, machine=content["machine"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InvalidInputError(f"{path} is not a file that `engram bench --out` wrote: {error!r}") from error
+        raise InvalidInputError(f"{path} is not a file that `engram bench --out` wrote") from error
     for row in rows:
         words = all(isinstance(each, str) for each in (row.group, row.name, row.peer))
         numbers = (row.ours, row.theirs, row.ratio, row.low, row.high)
         if not (words and all(checks.is_number(each) and 0 < each < inf for each in numbers)):
             raise InvalidInputError(f"{path} is not a file that `engram bench --out` wrote: it has the row {row}")
-    return rows
+    return outcome
+
+
+def read_comparable(path: Path, *, quick: bool) -> Outcome:
+    """An outcome of before, if it was measured at the same length as one that is to be compared with it."""
+    if not path.exists():
+        raise InvalidInputError(f"{path} is not there; give a file that `engram bench --out` wrote")
+    outcome = read_outcome(path)
+    if outcome.quick != quick:
+        how, option = ("with", "give --quick too") if outcome.quick else ("without", "leave out --quick")
+        raise InvalidInputError(
+            f"{path} was measured {how} --quick, which has other keys, so times would not be comparable; {option}, or "
+            "compare with a file that was measured as this one is to be"
+        )
+    return outcome
 
 
 def check_outcome_path(path: Path) -> None:
@@ -93,14 +131,14 @@ def check_outcome_path(path: Path) -> None:
 
 
 def _is_outcome(path: Path) -> bool:
-    """Whether `write_outcome` wrote a file."""
+    """Whether `Outcome.write` wrote a file."""
     try:
         return bool(read_outcome(path))
     except InvalidInputError:
         return False
 
 
-def changes(before: list[Row], now: list[Row]) -> Iterator[tuple[Row, float, bool]]:
+def changes(before: Sequence[Row], now: Sequence[Row]) -> Iterator[tuple[Row, float, bool]]:
     """Rows that both have, with the ratio of now to that of before, and whether it seems to be slower."""
     known = {(row.group, row.name, row.peer): row for row in before}
     for row in now:

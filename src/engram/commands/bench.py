@@ -3,18 +3,24 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
 from engram import checks
 from engram.bench.contest import Row
-from engram.bench.speeds import changes, check_outcome_path, read_outcome, write_outcome
+from engram.bench.speeds import Outcome, changes, check_outcome_path, read_comparable
+from engram.commands.failures import EXTRAS
 from engram.commands.options import parse
-from engram.commands.screen import Console, Text
+from engram.commands.screen import Console, Text, new_console
 from engram.lab.fitted_table import FittedTable
 
 Group = Literal["reading", "training", "playing"]
-GROUPS: tuple[Group, ...] = ("reading", "training", "playing")
+GROUPS: dict[Group, tuple[str, ...]] = {  # with the modules that they cannot do without
+    "reading": ("faiss", "ale_py"),
+    "training": (),
+    "playing": ("ale_py",),
+}
 
 
 @dataclass(frozen=True)
@@ -22,10 +28,10 @@ class Bench:
     """Measure Engram beside peers (FAISS, USearch, Stable-Baselines3, SBX) and limits (the bare environment).
 
     Everything is measured on one core, in turn, round by round. Reading needs FAISS and the Atari games, playing needs
-    the games; other peers that are not installed are left out.
+    the games. What is not installed is left out.
     """
 
-    only: tuple[Group, ...] = GROUPS  # what to measure
+    only: tuple[Group, ...] | None = None  # what to measure; by default all that can be
     rounds: int = 9  # in each of which everything is measured once; medians are shown
     seed: int = 0  # of keys and agents
     quick: bool = False  # a few contests, each short, in at most 3 rounds: to see whether it works, not to compare
@@ -38,27 +44,44 @@ def bench(words: Sequence[str], console: Console) -> None:
     options = parse(Bench, prog="engram bench", words=words)
     rounds, seed = checks.at_least("rounds", options.rounds, 1), checks.at_least("seed", options.seed, 0)
     rounds = min(rounds, 3) if options.quick else rounds
-    before = None if options.compare is None else read_outcome(options.compare)
+    before = None if options.compare is None else read_comparable(options.compare, quick=options.quick)
     if options.out is not None:
         check_outcome_path(options.out)
+    progress = new_console(stderr=True)
     rows: list[Row] = []
-    for group in options.only:
+    for group in options.only or measurable(progress):
         measure: Callable[..., Iterator[Row]] = import_module(f"engram.bench.{group}").rows
         for row in measure(quick=options.quick, seed=seed, rounds=rounds):
-            console.print(f"{row.group}: {row.name} beside {row.peer}: {row.ratio:.2f}", style="dim", highlight=False)
+            progress.print(f"{row.group}: {row.name} beside {row.peer}: {row.ratio:.2f}", style="dim", highlight=False)
             rows.append(row)
-    console.print("Speed: the peer's time ÷ Engram's, medians (quartiles)")
+    console.print(
+        f"Speed: the peer's time ÷ Engram's, medians over {rounds} rounds (quartiles), and what is asked of it"
+    )
     for kind in dict.fromkeys(row.group for row in rows):
         console.print(Text(kind, "bold"))
         show(table_of([row for row in rows if row.group == kind]), console)
     if options.out is not None:
-        write_outcome(options.out, rows, seed=seed, rounds=rounds)
+        Outcome(rows, seed, rounds, options.quick).write(options.out)
         console.print(f"written to {options.out}, as a page to {options.out.with_suffix('.md')}")
     if before is not None:
         console.print("Since then: ratio now ÷ ratio before")
-        show(table_of_changes(before, rows), console)
-        if not any(changes(before, rows)):
+        show(table_of_changes(before.rows, rows), console)
+        if not any(changes(before.rows, rows)):
             console.print(f"{options.compare} and this measurement have no row in common")
+
+
+def measurable(progress: Console) -> list[Group]:
+    """The groups whose peers and games are installed; of the others it is said what they need."""
+    found: list[Group] = []
+    for group, needed in GROUPS.items():
+        missing = [module for module in needed if find_spec(module) is None]
+        if missing:
+            extras = ",".join(EXTRAS[module] for module in missing)
+            names = " and ".join(missing)
+            progress.print(f'{group} is left out, as it needs {names}: pip install "engram-rl[{extras}]"')
+        else:
+            found.append(group)
+    return found
 
 
 def show(table: FittedTable, console: Console) -> None:
@@ -78,10 +101,10 @@ def table_of(rows: list[Row]) -> FittedTable:
     return FittedTable(("work", "peer"), ("µs", "its µs", "ratio", "asked"), cells, left=("work", "peer"))
 
 
-def table_of_changes(before: list[Row], now: list[Row]) -> FittedTable:
+def table_of_changes(before: Sequence[Row], now: Sequence[Row]) -> FittedTable:
     """How ratios have changed since an earlier measurement."""
     rows: list[list[str | Text]] = [
         [row.name, row.peer, f"{change:.2f}", Text("slower", "red") if slower else ""]
         for row, change, slower in changes(before, now)
     ]
-    return FittedTable(("work", "peer"), ("change", ""), rows, left=("work", "peer", ""))
+    return FittedTable(("work", "peer"), ("change", "seems"), rows, left=("work", "peer", "seems"))
