@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tools import atari_hours
 
 from engram import EpisodicMemory
 from engram.agents import BUILT_IN, find_agent, label_of
@@ -225,6 +226,10 @@ def test_times_on_a_gpu_are_those_that_were_measured(name: str) -> None:
     for row in measured:
         gpu, cpu = (f" {row[time]:,.0f} |" for time in ("read_us", "cpu_read_us"))
         assert any(gpu in line and cpu in line for line in lines), f"{name} does not have {row['setting']}:{gpu}{cpu}"
+
+
+def test_hours_of_atari_are_those_of_the_times_that_were_measured() -> None:
+    assert atari_hours.PAGE.read_text() == atari_hours.made(), "python -m tools.atari_hours"
 
 
 def test_counts_of_faults_are_those_that_were_found() -> None:

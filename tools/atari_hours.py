@@ -15,6 +15,7 @@ from engram.lab.dataframes import pl
 from engram.paper.atari.sweep import STUDY
 
 RESULTS = Path(__file__).parents[1] / "results"
+PAGE = RESULTS / "atari" / "hours.md"
 SECONDS_PER_HOUR = 3600
 TWO_CORES = "two cores of {processor}"
 
@@ -115,14 +116,19 @@ def page(rows: Iterable[tuple[Part, Times]], length: float, games: int) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Write the page, and print it."""
+def made() -> str:
+    """The page, from what is in results/ now."""
     gpu, bench = (json.loads((RESULTS / name).read_text()) for name in ("gpu/hours.json", "bench.json"))
     games = {grid.evaluation_episodes for grid in STUDY.grids}
     if len(games) != 1:
         raise SystemExit("evaluations of the study have different numbers of games")
-    text = page([(part, times_of(part, gpu, bench)) for part in parts()], mean_length(), games.pop())
-    write_atomically(RESULTS / "atari" / "hours.md", text.encode())
+    return page([(part, times_of(part, gpu, bench)) for part in parts()], mean_length(), games.pop())
+
+
+def main() -> None:
+    """Write the page, and print it."""
+    text = made()
+    write_atomically(PAGE, text.encode())
     print(text)
 
 
