@@ -36,7 +36,8 @@ from engram.typing import Array, Floats, Ints, Whole
 
 TILE = 16384  # entries whose sketches are compared before their keys
 CHUNK = 512  # entries whose upper halves are compared before whole keys
-AHEAD = 16  # keys and fine codes that are prefetched
+AHEAD = 16  # keys that are prefetched
+AHEAD_FINE = 96  # fine codes that are: main memory takes as long to answer as comparing so many does
 QUADS = AXES // QUAD
 COLUMNS = 64  # number of columns of a tile whose minima are compared first
 SHARE = 0.75  # of a squared distance that the coarse axes have, about
@@ -147,7 +148,7 @@ def list_within(
     listed = 0
     for i in range(left):
         entry = out[i]
-        prefetch(codes, start + out[min(i + AHEAD, left - 1)] * FINE, FINE)
+        prefetch(codes, start + out[min(i + AHEAD_FINE, left - 1)] * FINE, FINE)
         fine = norms[place + entry] + constant - 2 * dot_product(codes, start + entry * FINE, quads, COARSE // QUAD)
         out[listed] = entry
         listed += int(coarse_factor * np.float32(near[entry]) + fine_factor * np.float32(fine) <= limit)
