@@ -1,6 +1,7 @@
 """`engram bench`: contests are fair, what it says of them is what was measured, and results can be compared."""
 
 import json
+import sys
 import time
 from pathlib import Path
 
@@ -83,3 +84,31 @@ def test_a_file_of_something_else_is_refused_before_anything_is_measured(
         assert main(["bench", "--out", str(tmp_path / out)]) == 2
     assert main(["bench", "--compare", str(other)]) == 2
     assert "is not a file that" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(**_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("engram.bench.training.rows", lambda **_: pytest.fail("it was measured"))
+    monkeypatch.setattr("engram.bench.speeds.TemporaryFile", full)
+    assert main(["bench", "--only", "training", "--out", str(tmp_path / "bench.json")]) == 2
+    assert "cannot be written (No space left on device); choose another folder" in " ".join(
+        capsys.readouterr().err.split()
+    )
+
+
+def test_what_is_not_installed_is_told_before_anything_is_measured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for group in ("reading", "training", "playing"):
+        monkeypatch.setattr(f"engram.bench.{group}.rows", lambda **_: pytest.fail("it was measured"))
+    for module, others in (("faiss", "training playing"), ("ale_py", "training")):
+        with monkeypatch.context() as absent:
+            absent.setitem(sys.modules, module, None)
+            assert main(["bench"]) == 2
+        said = " ".join(capsys.readouterr().err.split())
+        assert f'measuring reading needs {module}: pip install "engram-rl[atari,bench]"' in said
+        assert f"--only {others}" in said

@@ -11,17 +11,20 @@ from engram.bench.contest import Row
 from engram.bench.speeds import changes, check_outcome_path, read_outcome, write_outcome
 from engram.commands.options import parse
 from engram.commands.screen import Console, Text
+from engram.errors import MissingExtraError
 from engram.lab.fitted_table import FittedTable
 
 Group = Literal["reading", "training", "playing"]
 GROUPS: tuple[Group, ...] = ("reading", "training", "playing")
+NEEDED: dict[Group, tuple[str, ...]] = {"reading": ("faiss", "ale_py"), "training": (), "playing": ("ale_py",)}
 
 
 @dataclass(frozen=True)
 class Bench:
     """Measure Engram beside peers (FAISS, USearch, Stable-Baselines3, SBX) and limits (the bare environment).
 
-    Everything is measured on one core, in turn, round by round. Peers that are not installed are left out.
+    Everything is measured on one core, in turn, round by round. Reading needs FAISS and ale-py, and playing ale-py;
+    other peers that are not installed are left out.
     """
 
     only: tuple[Group, ...] = GROUPS  # what to measure
@@ -40,6 +43,7 @@ def bench(words: Sequence[str], console: Console) -> None:
     before = None if options.compare is None else read_outcome(options.compare)
     if options.out is not None:
         check_outcome_path(options.out)
+    check_installed(options.only)
     rows: list[Row] = []
     for group in options.only:
         measure: Callable[..., Iterator[Row]] = import_module(f"engram.bench.{group}").rows
@@ -58,6 +62,20 @@ def bench(words: Sequence[str], console: Console) -> None:
         show(table_of_changes(before, rows), console)
         if not any(changes(before, rows)):
             console.print(f"{options.compare} and this measurement have no row in common")
+
+
+def check_installed(groups: Sequence[Group]) -> None:
+    """Raise MissingExtraError, before anything is measured, unless what these groups need is installed."""
+    for group in groups:
+        for module in NEEDED[group]:
+            try:
+                import_module(module)
+            except ModuleNotFoundError as error:
+                others = " ".join(other for other in groups if module not in NEEDED[other])
+                without = f"; what does not need it: --only {others}" if others else ""
+                raise MissingExtraError(
+                    f'measuring {group} needs {module}: pip install "engram-rl[atari,bench]"{without}'
+                ) from error
 
 
 def show(table: FittedTable, console: Console) -> None:
