@@ -1,8 +1,10 @@
 """`engram bench`: contests are fair, what it says of them is what was measured, and results can be compared."""
 
 import json
+import signal
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,7 @@ from engram.bench.reading import contest
 from engram.bench.real_keys import tables_of
 from engram.bench.speeds import changes, read_outcome, write_outcome
 from engram.cli import main
-from engram.errors import InvalidInputError
+from engram.errors import InvalidInputError, Stopped
 
 
 def row(ratio: float, name: str = "work", spread: float = 0.01) -> Row:
@@ -112,3 +114,16 @@ def test_what_is_not_installed_is_told_before_anything_is_measured(
         said = " ".join(capsys.readouterr().err.split())
         assert f'measuring reading needs {module}: pip install "engram-rl[atari,bench]"' in said
         assert f"--only {others}" in said
+
+
+def test_a_measurement_that_was_stopped_does_not_say_that_it_is_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(**_: object) -> Iterator[Row]:
+        yield row(2.0)
+        raise Stopped("what is finished is kept", signal.SIGINT)
+
+    monkeypatch.setattr("engram.bench.training.rows", stopped)
+    assert main(["bench", "--only", "training", "--out", str(tmp_path / "bench.json")]) == 130
+    assert capsys.readouterr().err == "stopped; nothing was written, and the same command measures everything again\n"
+    assert not list(tmp_path.iterdir())

@@ -11,11 +11,12 @@ from engram.bench.contest import Row
 from engram.bench.speeds import changes, check_outcome_path, read_outcome, write_outcome
 from engram.commands.options import parse
 from engram.commands.screen import Console, Text
-from engram.errors import MissingExtraError
+from engram.errors import MissingExtraError, Stopped
 from engram.lab.fitted_table import FittedTable
 
 Group = Literal["reading", "training", "playing"]
 GROUPS: tuple[Group, ...] = ("reading", "training", "playing")
+STOPPED = "stopped; nothing was written, and the same command measures everything again"
 NEEDED: dict[Group, tuple[str, ...]] = {"reading": ("faiss", "ale_py"), "training": (), "playing": ("ale_py",)}
 
 
@@ -45,11 +46,15 @@ def bench(words: Sequence[str], console: Console) -> None:
         check_outcome_path(options.out)
     check_installed(options.only)
     rows: list[Row] = []
-    for group in options.only:
-        measure: Callable[..., Iterator[Row]] = import_module(f"engram.bench.{group}").rows
-        for row in measure(quick=options.quick, seed=seed, rounds=rounds):
-            console.print(f"{row.group}: {row.name} beside {row.peer}: {row.ratio:.2f}", style="dim", highlight=False)
-            rows.append(row)
+    try:
+        for group in options.only:
+            measure: Callable[..., Iterator[Row]] = import_module(f"engram.bench.{group}").rows
+            for row in measure(quick=options.quick, seed=seed, rounds=rounds):
+                said = f"{row.group}: {row.name} beside {row.peer}: {row.ratio:.2f}"
+                console.print(said, style="dim", highlight=False)
+                rows.append(row)
+    except Stopped as stopped:
+        raise Stopped(STOPPED, stopped.signal) from None
     console.print("Speed: the peer's time ÷ Engram's, medians (quartiles)")
     for kind in dict.fromkeys(row.group for row in rows):
         console.print(Text(kind, "bold"))
