@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
 import pytest
 from stable_baselines3.common.evaluation import evaluate_policy as sb3_evaluate_policy
 
-from engram import MFEC, EpisodicMemory, Exploration, View, evaluate_policy, load
+from engram import D3QN, MFEC, EpisodicMemory, Exploration, View, evaluate_policy, load
 from engram.agents.mfec import MFECConfig, discounted_returns
 from engram.errors import InvalidInputError, NotReproducibleError
 from tests.conftest import Corridor, assert_same_state
@@ -421,6 +421,33 @@ def test_what_is_not_finite_is_named_with_its_step(bad: float) -> None:
         MFEC(BadObservation, capacity=5).learn(500)
     with pytest.raises(InvalidInputError, match=r"reward (nan|inf) at step \d+"):
         MFEC(BadReward, capacity=5).learn(500)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e5])
+@pytest.mark.parametrize("agent", [MFEC, D3QN])
+def test_what_a_short_float_cannot_hold_is_not_finite(agent: Any, bad: float) -> None:
+    class Short(Corridor):
+        observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (1,), cast(Any, np.float16))
+
+        def _observation(self) -> Any:
+            return np.array([bad if self.cell == 3 else self.cell], np.float64)
+
+    with pytest.raises(InvalidInputError, match=r"environment gave at step \d+ must be finite, got NaN"):
+        agent(Short).learn(500)
+
+
+def test_a_key_that_is_too_large_is_refused_in_a_step_that_does_not_read(tmp_path: Path) -> None:
+    class Far(Corridor):
+        def _observation(self) -> Any:
+            return np.array([5e15 if self.cell == 3 else self.cell], np.float32)
+
+    agent = MFEC(Far, capacity=5, exploration=Rightwards())
+    with pytest.raises(InvalidInputError, match="keys must be from -1e\\+15 to 1e\\+15"):
+        agent.learn(500)
+    assert agent.loop.observation == np.float32(5e15)  # the episode has not gone on
+    agent.check_valid()
+    agent.save(tmp_path / "model.safetensors")
+    assert load(tmp_path / "model.safetensors", env=Far, exploration=Rightwards()).steps == agent.steps
 
 
 def test_observations_of_another_shape_are_refused() -> None:

@@ -2,8 +2,10 @@
 
 import io
 import json
+import signal
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +18,7 @@ from engram.bench.speeds import Outcome, changes, read_comparable, read_outcome
 from engram.cli import main
 from engram.commands.bench import measurable
 from engram.commands.screen import Console
-from engram.errors import InvalidInputError
+from engram.errors import InvalidInputError, MissingExtraError, Stopped
 
 
 def row(ratio: float, name: str = "work", spread: float = 0.01) -> Row:
@@ -99,17 +101,20 @@ def test_files_of_before_lengths_were_kept_are_of_whole_measurements(tmp_path: P
 def test_what_cannot_be_measured_is_left_out_with_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
     said = io.StringIO()
     progress = Console(file=said, width=200, markup=False)
-    assert measurable(progress) == ["reading", "training", "playing"]
+    assert measurable(None, progress) == ["reading", "training", "playing"]
     assert said.getvalue() == ""
     monkeypatch.setitem(sys.modules, "faiss", None)
-    assert measurable(progress) == ["training", "playing"]
+    assert measurable(None, progress) == ["training", "playing"]
     monkeypatch.setitem(sys.modules, "ale_py", None)
-    assert measurable(progress) == ["training"]
+    assert measurable(None, progress) == ["training"]
     assert said.getvalue().splitlines() == [
         'reading is left out, as it needs faiss: pip install "engram-rl[bench]"',
         'reading is left out, as it needs faiss and ale_py: pip install "engram-rl[bench,atari]"',
         'playing is left out, as it needs ale_py: pip install "engram-rl[atari]"',
     ]
+    assert measurable(["training"], progress) == ["training"]
+    with pytest.raises(MissingExtraError, match=r"measuring playing needs ale_py: pip install \"engram-rl\[atari\]"):
+        measurable(["training", "playing"], progress)
 
 
 def test_the_committed_page_is_that_of_the_committed_file() -> None:
@@ -131,3 +136,47 @@ def test_a_file_of_something_else_is_refused_before_anything_is_measured(
         assert main(["bench", "--out", str(tmp_path / out)]) == 2
     assert main(["bench", "--compare", str(other)]) == 2
     assert "is not a file that" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(**_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("engram.bench.training.rows", lambda **_: pytest.fail("it was measured"))
+    monkeypatch.setattr("engram.bench.speeds.TemporaryFile", full)
+    assert main(["bench", "--only", "training", "--out", str(tmp_path / "bench.json")]) == 2
+    assert "cannot be written (No space left on device); choose another folder" in " ".join(
+        capsys.readouterr().err.split()
+    )
+
+
+def test_what_is_not_installed_is_told_before_anything_is_measured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for group in ("reading", "training", "playing"):
+        monkeypatch.setattr(f"engram.bench.{group}.rows", lambda **_: pytest.fail("it was measured"))
+    for module, group, extra in (("faiss", "reading", "bench"), ("ale_py", "playing", "atari")):
+        with monkeypatch.context() as absent:
+            absent.setitem(sys.modules, module, None)
+            assert main(["bench", "--only", "training", group]) == 2
+        said = " ".join(capsys.readouterr().err.split())
+        assert f'measuring {group} needs {module}: pip install "engram-rl[{extra}]"' in said
+
+
+def test_a_measurement_that_was_stopped_does_not_say_that_it_is_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(**_: object) -> Iterator[Row]:
+        yield row(2.0)
+        raise Stopped("what is finished is kept", signal.SIGINT)
+
+    monkeypatch.setattr("engram.bench.training.rows", stopped)
+    assert main(["bench", "--only", "training", "--out", str(tmp_path / "bench.json")]) == 130
+    said = capsys.readouterr().err.splitlines()
+    assert said == [
+        "group: work beside peer: 2.00",
+        "stopped; nothing was written, and the same command measures everything again",
+    ]
+    assert not list(tmp_path.iterdir())

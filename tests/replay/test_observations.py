@@ -193,6 +193,15 @@ def test_damaged_vectors_are_refused(change: dict[str, Any], message: str) -> No
         damage(make_observations((4,), np.float32, 20), ring.state_dict(), change)
 
 
+def test_infinity_as_a_short_float_is_refused() -> None:
+    ring = make_observations((4,), np.float16, 20)
+    ring.add(np.full(4, np.finfo(np.float16).max, np.float16))
+    ring.check_valid()
+    ring.add(np.full(4, np.inf, np.float16))
+    with pytest.raises(InvalidInputError, match="observations are finite"):
+        ring.check_valid()
+
+
 def damage(ring: Observations, state: dict[str, Any], change: dict[str, Any]) -> None:
     ring.load_state_dict(state | change)
     ring.check_valid()

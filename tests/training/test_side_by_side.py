@@ -105,6 +105,23 @@ def test_others_are_played_by_gymnasium(envs: list[Any]) -> None:
     assert isinstance(games_in(envs), CheckedGames)
 
 
+@pytest.mark.parametrize("tried_before", [True, False])
+@pytest.mark.parametrize(
+    ("constant", "value"), [("LINK_MASS_1", 3.0), ("MAX_VEL_2", 20.0), ("AVAIL_TORQUE", [-2.0, 0.0, 2.0])]
+)
+def test_constants_of_a_class_that_was_changed_are_played_by_gymnasium(
+    constant: str, value: Any, tried_before: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module._tried_constants.cache_clear()
+    if tried_before:
+        assert isinstance(games_in(several("Acrobot-v1")), CompiledGames)
+    try:
+        monkeypatch.setattr(gymnasium.make("Acrobot-v1").unwrapped.__class__, constant, value)
+        assert isinstance(games_in(several("Acrobot-v1")), CheckedGames)
+    finally:
+        module._tried_constants.cache_clear()
+
+
 def test_steps_that_somebody_replaced_are_taken() -> None:
     envs = several("CartPole-v1")
     envs[2].unwrapped.step = envs[2].unwrapped.step
@@ -127,11 +144,11 @@ def test_other_bits_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
 
     kind: Any = gymnasium.make("Acrobot-v1").unwrapped.__class__
     monkeypatch.setitem(module.KERNELS, kind, nearly)
-    module._has_same_bits.cache_clear()
+    module._tried_constants.cache_clear()
     try:
         assert isinstance(games_in(several("Acrobot-v1")), CheckedGames)
     finally:
-        module._has_same_bits.cache_clear()
+        module._tried_constants.cache_clear()
 
 
 @pytest.mark.parametrize("name", CLASSIC)

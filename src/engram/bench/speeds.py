@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from engram import checks
 from engram.bench.contest import Row
-from engram.errors import InvalidInputError
+from engram.errors import InvalidInputError, StorageError
 from engram.files.disk import read_file, write_atomically
 from engram.files.targets import check_replaceable
 from engram.version import __version__
@@ -125,6 +126,11 @@ def check_outcome_path(path: Path) -> None:
         raise InvalidInputError(f"{path} is where the page goes; give the name of the JSON file, such as bench.json")
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise InvalidInputError(f"{path} cannot be written: it must be a file's name in a folder that is there")
+    try:
+        with TemporaryFile(dir=path.absolute().parent):
+            pass
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written ({error.strerror}); choose another folder") from error
     check_replaceable(path, lambda: _is_outcome(path), "no file that `engram bench --out` wrote")
     page = path.with_suffix(".md")
     check_replaceable(page, lambda: MADE.encode() in read_file(page), "no page of `engram bench`, which goes there")

@@ -13,6 +13,7 @@ from engram.bench.speeds import Outcome, changes, check_outcome_path, read_compa
 from engram.commands.failures import EXTRAS
 from engram.commands.options import parse
 from engram.commands.screen import Console, Text, new_console
+from engram.errors import MissingExtraError, Stopped
 from engram.lab.fitted_table import FittedTable
 
 Group = Literal["reading", "training", "playing"]
@@ -21,6 +22,7 @@ GROUPS: dict[Group, tuple[str, ...]] = {  # with the modules that they cannot do
     "training": (),
     "playing": ("ale_py",),
 }
+STOPPED = "stopped; nothing was written, and the same command measures everything again"
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,15 @@ def bench(words: Sequence[str], console: Console) -> None:
         check_outcome_path(options.out)
     progress = new_console(stderr=True)
     rows: list[Row] = []
-    for group in options.only or measurable(progress):
-        measure: Callable[..., Iterator[Row]] = import_module(f"engram.bench.{group}").rows
-        for row in measure(quick=options.quick, seed=seed, rounds=rounds):
-            progress.print(f"{row.group}: {row.name} beside {row.peer}: {row.ratio:.2f}", style="dim", highlight=False)
-            rows.append(row)
+    try:
+        for group in measurable(options.only, progress):
+            measure: Callable[..., Iterator[Row]] = import_module(f"engram.bench.{group}").rows
+            for row in measure(quick=options.quick, seed=seed, rounds=rounds):
+                said = f"{row.group}: {row.name} beside {row.peer}: {row.ratio:.2f}"
+                progress.print(said, style="dim", highlight=False)
+                rows.append(row)
+    except Stopped as stopped:
+        raise Stopped(STOPPED, stopped.signal) from None
     console.print(
         f"Speed: the peer's time ÷ Engram's, medians over {rounds} rounds (quartiles), and what is asked of it"
     )
@@ -70,17 +76,21 @@ def bench(words: Sequence[str], console: Console) -> None:
             console.print(f"{options.compare} and this measurement have no row in common")
 
 
-def measurable(progress: Console) -> list[Group]:
-    """The groups whose peers and games are installed; of the others it is said what they need."""
+def measurable(only: Sequence[Group] | None, progress: Console) -> list[Group]:
+    """The groups whose peers and games are installed; where all are asked for, it is said what is left out, and why.
+
+    Raises MissingExtraError, before anything is measured, if a group is asked for that is not one of them.
+    """
     found: list[Group] = []
-    for group, needed in GROUPS.items():
-        missing = [module for module in needed if find_spec(module) is None]
-        if missing:
-            extras = ",".join(EXTRAS[module] for module in missing)
-            names = " and ".join(missing)
-            progress.print(f'{group} is left out, as it needs {names}: pip install "engram-rl[{extras}]"')
-        else:
+    for group in only or GROUPS:
+        missing = [module for module in GROUPS[group] if find_spec(module) is None]
+        needs = f'needs {" and ".join(missing)}: pip install "engram-rl[{",".join(EXTRAS[each] for each in missing)}]"'
+        if not missing:
             found.append(group)
+        elif only:
+            raise MissingExtraError(f"measuring {group} {needs}; without --only, what can be measured is")
+        else:
+            progress.print(f"{group} is left out, as it {needs}")
     return found
 
 

@@ -10,7 +10,7 @@ from engram.envs.given import NUMBERS, as_array
 from engram.errors import InvalidInputError
 from engram.typing import Array
 
-LARGEST = float(np.finfo(np.float32).max)  # keys and networks hold float32
+LARGEST = np.float64(np.finfo(np.float32).max)  # keys and networks hold float32; beside float16 no infinity
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from engram import checks
 from engram.checks import MOST_STEPS
-from engram.envs.observed import LARGEST
+from engram.envs.observed import is_usable
 from engram.errors import InvalidInputError
 from engram.files.rows import Rows
 from engram.frames import stacked_frames
@@ -136,8 +136,7 @@ class PlainObservations(Observations):
 
     def check_valid(self) -> None:
         """Raise InvalidInputError unless the content is consistent."""
-        if self.dtype.kind == "f":
-            require(bool((np.abs(self.get(self.numbers())) <= LARGEST).all()), "observations are finite")
+        require(self.dtype.kind != "f" or is_usable(self.get(self.numbers())), "observations are finite")
 
 
 class FrameObservations(Observations):

@@ -49,7 +49,8 @@ def games_in(envs: Sequence[Env]) -> Games:
     takes most of an evaluation's time. An environment that is alone may be the user's own, and takes each step itself.
     """
     kind: Any = type(envs[0].unwrapped)
-    if len(envs) > 1 and kind in KERNELS and all(_is_plain(env, kind) for env in envs) and _has_same_bits(kind):
+    tried = _tried_constants(kind) if len(envs) > 1 and kind in KERNELS else None
+    if tried is not None and all(_is_plain(env, kind, tried) for env in envs):
         return CompiledGames(envs)
     return CheckedGames(envs)
 
@@ -123,22 +124,26 @@ def _limit(env: Env) -> int:
     return min(limits, default=NEVER)
 
 
-def _is_plain(env: Env, kind: Any) -> bool:
-    """Whether an environment is as `gymnasium.make` gives it, and nobody has changed it or is to see it."""
+def _is_plain(env: Env, kind: Any, constants: dict[str, Any]) -> bool:
+    """Whether an environment is as `gymnasium.make` gives it, with these constants, and nobody is to see it."""
     inner: Any = env.unwrapped
     wrappers = {type(wrapper) for wrapper in wrappers_of(env)}
     return (
         type(inner) is kind
         and wrappers <= {TimeLimit, OrderEnforcing, PassiveEnvChecker}
         and inner.render_mode is None
-        and _constants(inner) == _constants(kind())
+        and _constants(inner) == constants
     )
 
 
 def _constants(inner: Any) -> dict[str, Any]:
     """What the arithmetic of an environment may use: its own numbers and names, and those of its class."""
     values = vars(type(inner)) | vars(inner)
-    return {name: value for name, value in values.items() if _is_constant(name, value)}
+    return {
+        name: tuple(value) if isinstance(value, list) else value  # which later changes of the list leave as it was
+        for name, value in values.items()
+        if _is_constant(name, value)
+    }
 
 
 def _is_constant(name: str, value: Any) -> bool:
@@ -147,23 +152,24 @@ def _is_constant(name: str, value: Any) -> bool:
 
 
 @cache
-def _has_same_bits(kind: Any) -> bool:
-    """Whether the compiled step and Gymnasium's own lead through the same states on this machine."""
+def _tried_constants(kind: Any) -> dict[str, Any] | None:
+    """The constants with which the compiled step and Gymnasium's own do the same on this machine; None if they do not.
+
+    States are drawn from near 0 to far beyond those that games reach, so that every bound is met.
+    """
     ours, theirs = kind(), kind()
+    constants = _constants(theirs)
     games, first = CompiledGames([ours]), np.zeros(1, np.int64)
-    actions = np.random.default_rng(0).integers(ours.action_space.n, size=(TRIED_STEPS, 1))
-    games.begin(0, 0)
+    rng = np.random.default_rng(0)
     theirs.reset(seed=0)
-    for number, action in enumerate(actions):
+    for state in rng.standard_normal((TRIED_STEPS, 4)) * 10.0 ** rng.uniform(-2, 1.5, (TRIED_STEPS, 1)):
+        games._states[0], theirs.state = state, state.copy()
+        theirs.steps_beyond_terminated = None  # CartPole warns of steps after the end
+        action = rng.integers(ours.action_space.n, size=1)
         rewards, ended = games.step(first, action, first)
         observation, reward, terminated, *_ = theirs.step(int(action[0]))
-        state = np.asarray(theirs.state, np.float64)
-        same = (
-            games.observations[0].tobytes() == observation.tobytes() and games._states[0].tobytes() == state.tobytes()
-        )
+        left = np.asarray(theirs.state, np.float64)
+        same = games.observations[0].tobytes() == observation.tobytes() and games._states[0].tobytes() == left.tobytes()
         if not (same and rewards[0] == reward and ended[0] == terminated):
-            return False
-        if terminated:
-            games.begin(0, number)
-            theirs.reset(seed=number)
-    return True
+            return None
+    return constants

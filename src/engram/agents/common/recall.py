@@ -15,6 +15,7 @@ from engram.errors import InvalidInputError
 from engram.exploration import View
 from engram.hashing import state_of
 from engram.memory import EpisodicMemory
+from engram.memory.arguments import check_keys
 from engram.parts import Spaces
 from engram.training.loop import LoopState
 from engram.typing import Array, Floats
@@ -97,9 +98,14 @@ class Recall:
         return self._look(observation)
 
     def _look(self, observation: Array) -> Seen:
-        """The same where keys have settled; on a device the key's neighbours are found on the way."""
+        """The same where keys have settled; on a device the key's neighbours are found on the way.
+
+        A key that the memory cannot take is refused here, whether the step will read it or not.
+        """
         if self._glance is None:
-            return Seen(self._encode(observation[None]), state_of(observation))
+            keys = self._encode(observation[None])
+            check_keys(keys)
+            return Seen(keys, state_of(observation))
         self._glance.begin(observation)
         state = state_of(observation)  # while the device looks
         self._glanced = self._glance.key()
