@@ -118,6 +118,18 @@ def test_a_file_that_was_changed_is_told_of_and_versions_are_not_mixed(capsys: p
     assert [run_id for run_id, place in declared("runs/mine").items() if place.get("earlier")] == [new]
 
 
+@pytest.mark.slow
+def test_parts_that_are_carried_out_one_by_one_with_the_same_options_are_one_study(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Game by game and agent by agent, each run being shorter than the study's."""
+    how = ["--steps", "60", "--seeds", "1", "--sizes", "5", "--jobs", "1", "--out", "runs/parts"]
+    for agent, game in (("mfec", "cartpole"), ("mfec", "acrobot"), ("nec", "cartpole"), ("mfec", "cartpole")):
+        assert main(["study", "forgetting", "--agents", agent, "--games", game, "--strategies", "lru", *how]) == 0
+    assert "not of the study as it is now" not in capsys.readouterr().out
+    assert not any("earlier" in place for place in declared("runs/parts").values())
+
+
 def test_a_python_file_that_ends_the_program_is_told_of(capsys: pytest.CaptureFixture[str]) -> None:
     Path("my_exit.py").write_text("x = 1\nraise SystemExit(0)\n")
     assert main(["study", "my_exit.py"]) == 2

@@ -4,6 +4,7 @@ import os
 import shlex
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -108,9 +109,15 @@ def carry_out(study: Study, options: Options, out: Path, started: float, console
 
 
 def whole_study(study: Study, options: Options) -> Iterator[Run]:
-    """The runs of the study as it is, and with the settings that were chosen for a part of it."""
+    """The runs of the study as it is, and with what was chosen of how each run is, for any part of the study."""
     yield from choose(study, Options(options.study)).runs()
-    yield from choose(study, replace(options, quick=False, seeds=None, sizes=(), strategies=())).runs()
+    as_chosen = replace(options, quick=False, seeds=None, games=(), labels=())
+    agents = dict.fromkeys(grid.agent_name for grid in study.grids) if options.agents else ()
+    for every in (as_chosen, replace(as_chosen, sizes=(), strategies=())):
+        yield from choose(study, every).runs()
+        for agent in agents:
+            with suppress(InvalidInputError):  # what was chosen may not suit every agent of the study
+                yield from choose(study, replace(every, agents=(agent,))).runs()
 
 
 def earlier_in_words(earlier: Earlier, study: str, out: Path) -> Iterator[str]:

@@ -101,6 +101,11 @@ def test_of_two_seeds_nothing_is_told_but_returns_that_fall_back_in_both(tmp_pat
     assert drawing.alt == said
     rising = report(tmp_path / "up", lambda cell: 100.0, seeds=2, sizes=(50,), shape=sorted(shape))
     assert dips_in_words(rising.every_block) == ""
+    falling = report(tmp_path / "down", lambda cell: 100.0, seeds=2, sizes=(50,), shape=sorted(shape, reverse=True))
+    assert dips_in_words(falling.every_block) == "", "what never rose does not fall back"
+    late = (0.2, 0.4, 0.5, 0.6, 0.7, 0.7, 0.7, 0.6, 0.6, 0.5, 0.1, 1.0)
+    last = report(tmp_path / "last", lambda cell: 100.0, seeds=2, sizes=(50,), shape=late)
+    assert dips_in_words(last.every_block) == "", "a peak at the end is not fallen back from"
     one = report(tmp_path / "one", lambda cell: 100.0, seeds=1, sizes=(50,), shape=shape)
     assert dips_in_words(one.every_block) == "", "one run shows nothing of chance"
 

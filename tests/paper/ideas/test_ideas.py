@@ -76,7 +76,7 @@ def test_gains_and_the_rule(tmp_path: Path) -> None:
     assert helping == ["shrinkage", "dct"], "one game alone, or one seed alone, is not enough"
 
 
-def test_the_report_says_what_goes_on_and_then_what_helps(tmp_path: Path) -> None:
+def test_the_report_says_what_goes_on_and_then_what_helps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("first", "then"):
         (tmp_path / name).mkdir()
     first = IdeasReport(made(tmp_path / "first", seeds=(0,)), tmp_path / "first", STUDY)
@@ -90,6 +90,12 @@ def test_the_report_says_what_goes_on_and_then_what_helps(tmp_path: Path) -> Non
     html = page.Page("", [*then.first_figure(), *then.sections()]).html()
     for text in ("does not help", "6 of 6", "+0.100", "Ms. Pac-Man"):
         assert text in html
+    (tmp_path / "many").mkdir()
+    everywhere = dict.fromkeys(list(ALONE)[:8], 0.9)
+    monkeypatch.setattr("tests.paper.ideas.test_ideas.HNS", {**HNS, **everywhere})
+    many = IdeasReport(made(tmp_path / "many", seeds=(0,)), tmp_path / "many", STUDY)
+    assert many.found.headline.startswith("Of 16 ideas"), "more gain something than go on"
+    assert " gain something with seed 0, and the best six go on: " in many.found.headline
     none = IdeasReport(made(tmp_path / "first", seeds=()), tmp_path / "first", STUDY)
     assert none.found.headline == "No idea has been tried in all games yet."
     assert none.first_figure() == []

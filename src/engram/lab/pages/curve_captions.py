@@ -157,7 +157,8 @@ def _dip(block: Block, name: str, size: int) -> Dip | None:
         return None
     steps, returns = curves[0][0], np.array([each for _, each in curves])  # [seeds, T]
     mean, last = returns.mean(axis=0), steps > steps[-1] * 5 / 6
-    top, late = int(mean.argmax()), returns[:, last].mean(axis=1)
-    if not (late < returns[:, top]).all() or 2 * late.mean() >= mean[0] + mean[top]:
+    top, late = int(mean[~last].argmax()), returns[:, last].mean(axis=1)
+    rose = mean[top] > mean[0]
+    if not rose or not (late < returns[:, top]).all() or 2 * late.mean() >= mean[0] + mean[top]:
         return None
     return Dip(float(mean[top]), int(steps[top]), float(late.mean()))

@@ -177,8 +177,13 @@ class StudyReport:
             *(page.Text(text) for text in self.summary()),
             *self.sections(),
             how_it_was_made(self.results, self.evaluation, self.evidence.env_names),
-            FilesBeside.there(self.out, DATA, "and the figures as SVG and PNG in the folder figures"),
+            FilesBeside.there(self.out, self._data(), "and the figures as SVG and PNG in the folder figures"),
         ]
+
+    def _data(self) -> dict[str, str]:
+        """The files of data, and what they hold."""
+        varied = any(place["variant"] for place in self.results.declared.values())
+        return DATA | ({"scores.csv": "with a row for every cell without a variant"} if varied else {})
 
     def first_figure(self) -> list[page.Block]:
         """The figure that shows the finding: of variants what each changes, and then that of the strategies."""
@@ -243,8 +248,7 @@ class StudyReport:
         )
         sizes_ = sorted({cell.capacity for cell in cells if cell.capacity is not None})
         span = f"{sizes_[0]:,} to {sizes_[-1]:,}" if len(sizes_) > 1 else "".join(f"{size:,}" for size in sizes_)
-        seeds = runs.filter(pl.col("variant") == "").group_by(["env", "agent", "strategy", "capacity"]).len()["len"]
-        counts = seeds.to_list()
+        counts = runs.group_by(["env", "agent", "strategy", "capacity", "variant"]).len()["len"].to_list()
         agents = _named([label_of(cell.agent) for cell in cells if cell.capacity is not None], "agents")
         alone = _named([label_of(cell.agent) for cell in cells if cell.capacity is None], "agents")
         parts = [

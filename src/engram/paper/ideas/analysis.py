@@ -45,13 +45,15 @@ class IdeasReport(StudyReport):
         alone = [name for name in ranked if name in ALONE]
         if not alone:
             return Finding("No idea has been tried in all games yet.")
-        whole = [name for name in alone if gains.is_whole(name)]
+        whole, tried = [name for name in alone if gains.is_whole(name)], counted(len(alone), "idea")
         if whole:
-            chosen, say = [name for name in whole if gains.helps(name)], "help"
+            chosen = [name for name in whole if gains.helps(name)]
+            headline = f"of {tried} {number_in_words(len(chosen)) if chosen else 'none'} help{self._listed(chosen)}"
         else:
-            chosen, say = gains.going_on(alone), f"gain something with seed {FIRST_SEED}"
-        count = number_in_words(len(chosen)) if chosen else "none"
-        headline = f"of {counted(len(alone), 'idea')} {count} {say}{self._listed(chosen)}"
+            chosen, gaining = gains.going_on(alone), sum(gains.mean_gain(name, [FIRST_SEED]) > 0 for name in alone)
+            count = number_in_words(gaining) if gaining else "none"
+            best = "" if len(chosen) == gaining else f", and the best {number_in_words(len(chosen))} go on"
+            headline = f"of {tried} {count} gain something with seed {FIRST_SEED}{best}{self._listed(chosen)}"
         together = [name for name in ranked if name not in ALONE]
         return Finding(sentence(headline), [sentence(f"together{self._listed(together)}")] if together else [])
 
