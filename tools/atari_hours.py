@@ -5,7 +5,7 @@ bench`), and from how long MFEC's games of evaluation lasted in results/atari.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from engram.paper.atari.sweep import STUDY
 RESULTS = Path(__file__).parents[1] / "results"
 PAGE = RESULTS / "atari" / "hours.md"
 SECONDS_PER_HOUR = 3600
+CARRIED_OUT = 1_000_000  # steps of those runs of MFEC that were carried out
 TWO_CORES = "two cores of {processor}"
 
 
@@ -82,7 +83,25 @@ def mean_length() -> float:
     return float(by_game["length"].to_numpy().mean())
 
 
-def page(rows: Iterable[tuple[Part, Times]], length: float, games: int) -> str:
+def taken(steps: int) -> tuple[int, float]:
+    """How many runs of MFEC with so many steps results/atari has, and the seconds that a step of theirs took there.
+
+    Steps of evaluations count as steps, and the runs at one time share what the call took.
+    """
+    folder = RESULTS / "atari"
+    places = json.loads((folder / "study.json").read_text())["runs"]
+    calls = [json.loads(line) for line in (folder / "calls.jsonl").read_text().splitlines()]
+    whole = [call for call in calls if f"--steps {steps} " in call["command"]]
+    runs = {name: place for name, place in places.items() if place["agent"] == "mfec" and place["steps"] == steps}
+    if not runs or sum(call["runs"]["done"] for call in whole) != len(runs):
+        raise SystemExit(f"results/atari does not say how long MFEC's runs of {steps:,} steps took")
+    table = pl.read_parquet(folder / "evaluations.parquet").filter(pl.col("run").is_in(list(runs)))
+    games = next(iter(runs.values()))["evaluation_episodes"]
+    walked = len(runs) * steps + games * float(table["length"].sum())
+    return len(runs), sum(call["seconds"] for call in whole) / walked
+
+
+def page(rows: Sequence[tuple[Part, Times]], length: float, games: int) -> str:
     """What is written."""
     lines = [
         "# What Table 3 takes in full",
@@ -113,6 +132,16 @@ def page(rows: Iterable[tuple[Part, Times]], length: float, games: int) -> str:
         lines.append("| " + " | ".join(cells) + " |")
     spent = " and ".join(f"{hours:.0f} hours on {where}" for where, hours in totals.items())
     lines += ["", f"Together {spent}. *A step there*: a step of training, divided by the number of runs at once.", ""]
+    part, times = rows[0]
+    count, seconds = taken(CARRIED_OUT)
+    pace = times._replace(training=seconds * times.processes, evaluation=seconds * times.processes)
+    lines += [
+        "MFEC was measured on one core of a machine that had nothing else to do. Its "
+        f"{count} runs of {CARRIED_OUT:,} steps in this study, two at once on two cores that had other work as well, "
+        f"took {seconds * 1e6:,.0f} µs a step, evaluations included: at that pace the first row takes "
+        f"{part.hours(pace, length, games):.0f} hours.",
+        "",
+    ]
     return "\n".join(lines)
 
 

@@ -20,6 +20,7 @@ from engram.encoders.difference import Difference
 from engram.encoders.foreground import Foreground
 from engram.encoders.identity import Identity
 from engram.encoders.projection import Projection
+from engram.encoders.pyramid import Pyramid
 from engram.encoders.scaled import Scaled
 from engram.errors import InvalidInputError
 from engram.parts import Spaces
@@ -132,8 +133,13 @@ def test_frames_fade_with_age() -> None:
 
 def seen_foreground(steps: int = 5, **options: Any) -> tuple[Any, Array]:
     """An encoder that has seen a background with something different in front of it each time, and the background."""
-    encoder, background = built(Foreground(32, steps=steps, cells=4, **options), STACK, np.uint8), stacks(5, 1)[0, :1]
-    for step in range(steps):
+    return seen(Foreground(32, steps=steps, cells=4, **options))
+
+
+def seen(recipe: Foreground) -> tuple[Any, Array]:
+    """The same with such an encoder."""
+    encoder, background = built(recipe, STACK, np.uint8), stacks(5, 1)[0, :1]
+    for step in range(recipe.steps):
         observation = np.repeat(background, 4, 0)
         observation[3, step] ^= 128
         assert not encoder.settled
@@ -164,7 +170,35 @@ def test_foreground_counts_pixels_in_cells() -> None:
     np.testing.assert_array_equal(keys[0], keys[1], "the cells are 6 by 5 pixels")
 
 
-@pytest.mark.parametrize("encoder", [Difference(16), Blurred(16, fade=0.5), Foreground(16, steps=1)])
+def test_a_pyramid_counts_pixels_in_cells_of_several_sizes() -> None:
+    """With weights of one for the cells, keys are the counts: of 4 × 4 cells, of 2 × 2, and of the whole frame."""
+    encoder, background = seen(Pyramid(32, steps=5, cells=4, levels=3))
+    encoder._weights, encoder._scale = np.eye(4 * (16 + 4 + 1)), 1.0
+    encoder.size = len(encoder._weights)
+    changed = background.copy()
+    changed[3, 0:2, 0:3] ^= 128
+    changed[3, 23, 19] ^= 128
+    (counts,) = encoder(changed[None])
+    fine, coarse, whole = np.split(counts, [64, 80])
+    assert fine.reshape(4, 4, 4)[3].tolist() == [[6, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1]]
+    assert coarse.reshape(4, 2, 2)[3].tolist() == [[6, 0], [0, 1]]
+    assert whole.tolist() == [0, 0, 0, 7]
+    assert not fine[:48].any()
+
+
+def test_in_a_pyramid_a_thing_is_further_away_the_further_it_has_moved() -> None:
+    encoder, background = seen(Pyramid(1024, steps=5, cells=4, levels=3))
+    placed = []
+    for column in (0, 5, 10):
+        placed.append(background.copy())
+        placed[-1][3, 0:2, column : column + 2] ^= 128
+    near, far = (squared(each) for each in np.diff(encoder(np.array(placed))[[1, 0, 2]], axis=0) * [[1], [1]])
+    assert far > 1.5 * near, "from the first cell to the second they stay in one cell of the next size"
+
+
+@pytest.mark.parametrize(
+    "encoder", [Difference(16), Blurred(16, fade=0.5), Foreground(16, steps=1), Pyramid(16, steps=1, cells=8)]
+)
 def test_a_key_of_stacked_frames_has_the_same_bits_alone_and_in_any_batch(encoder: Encoder) -> None:
     made, seen = built(encoder, STACK, np.uint8), stacks(6, 40)
     made.update(seen[0])
@@ -191,7 +225,15 @@ class Screen(Corridor):
         return self.frames.copy()
 
 
-@pytest.mark.parametrize("encoder", ["difference:size=16", "blurred:size=16,block=2", "foreground:size=16,steps=150"])
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        "difference:size=16",
+        "blurred:size=16,block=2",
+        "foreground:size=16,steps=150",
+        "pyramid:size=16,cells=12,steps=150",
+    ],
+)
 @pytest.mark.parametrize("at", [90, 400])
 def test_encoders_of_stacked_frames_learn_and_resume_exactly(encoder: str, at: int, tmp_path: Path) -> None:
     settings: dict[str, Any] = {"encoder": encoder, "capacity": 40, "neighbours": 1, "seed": 1}
@@ -225,6 +267,8 @@ def test_a_damaged_state_of_foreground_is_refused() -> None:
         ("difference", (4,), np.float32, '"difference" takes images, got'),
         ("foreground", (4, 84, 84), np.float32, "takes images of bytes"),
         ("foreground:cells=90", (84, 84), np.uint8, "of at least 90 pixels a side"),
+        ("pyramid:cells=88", (84, 84), np.uint8, "of at least 88 pixels a side"),
+        ("pyramid:cells=18", (84, 84), np.uint8, "cannot be halved 2 times for levels=3; choose a multiple of 4"),
     ],
 )
 def test_what_an_encoder_cannot_take_is_refused(encoder: str, shape: Any, dtype: Any, message: str) -> None:

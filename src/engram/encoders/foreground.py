@@ -5,7 +5,7 @@ does: a thing counts by its size rather than by its colour, and a cell that it h
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class Foreground(Encoder):
             or min(shape[-2:]) < self.cells
         ):
             raise InvalidInputError(
-                f'encoder "foreground" takes images of bytes, [height, width] or [frames, height, width], of at least '
+                f'encoder "{self.name}" takes images of bytes, [height, width] or [frames, height, width], of at least '
                 f"{self.cells} pixels a side (one for each of its cells), got shape {shape} of "
                 f"{spaces.observation_dtype}"
             )
@@ -65,13 +65,17 @@ class Foreground(Encoder):
         self._stack = (stacked_frames(shape), *shape[-2:])
         frames, height, width = self._stack
         self._rows, self._columns = (np.arange(self.cells) * side // self.cells for side in (height, width))
-        drawn = drawn_weights(frames * self.cells**2, self.size, generator).reshape(frames, -1)
-        ages = np.arange(frames)[::-1, None]
-        self._weights = np.rint(drawn * self.fade**ages).reshape(-1, self.size)  # [frames · cells², keys]
+        fades = self.fade ** np.arange(frames)[::-1, None]
+        drawn = [drawn_weights(frames * side**2, self.size, generator).reshape(frames, -1) for side in self._sides()]
+        self._weights = np.concatenate([np.rint(each * fades).reshape(-1, self.size) for each in drawn])  # of each cell
         self._scale = self.cells / (SCALE * np.sqrt(self.size * height * width))
         self._background = np.zeros((height, width), np.uint8)
         self._count, self._seen = 0, np.zeros((height * width, GREYS), np.uint16)  # how often each pixel had each grey
         self.settled = False
+
+    def _sides(self) -> list[int]:
+        """How many cells there are along each side, for each size of cells."""
+        return [self.cells]
 
     def update(self, observation: Array) -> None:
         """Count the greys of the newest frame, until enough was seen."""
@@ -91,14 +95,16 @@ class Foreground(Encoder):
         """[B, …] bytes → [B, key_size]."""
         keys = np.empty((len(observations), self.size), np.float32)
         for row, observation in enumerate(observations):
-            keys[row] = self._counts(observation) @ self._weights * self._scale
+            fine = self._counts(observation)
+            counts = [coarser(fine, self.cells // side).ravel() for side in self._sides()]
+            keys[row] = np.concatenate(counts) @ self._weights * self._scale
         return keys
 
     def _counts(self, observation: Array) -> Array:
-        """Foreground pixels in the cells of all frames; as whole numbers, sums of them are exact in any order."""
+        """Foreground pixels [frames, cells, cells]; as whole numbers, sums of them are exact in any order."""
         away = np.abs(observation.reshape(self._stack).astype(np.int16) - self._background)
         rows = np.add.reduceat((away > self.threshold).astype(np.float64), self._rows, axis=1)
-        return cast(Array, np.add.reduceat(rows, self._columns, axis=2).ravel())
+        return np.add.reduceat(rows, self._columns, axis=2)
 
     def state_dict(self) -> dict[str, Any]:
         """The background or, before it is known, what was counted so far."""
@@ -111,7 +117,7 @@ class Foreground(Encoder):
         count, frame = state["count"], self._stack[1:]
         if type(count) is not int or not 0 <= count <= self.steps:
             raise InvalidInputError(
-                f"the foreground encoder must have counted 0 to {self.steps} frames, got {count!r:.40}"
+                f"the {self.name} encoder must have counted 0 to {self.steps} frames, got {count!r:.40}"
             )
         array, shape, dtype = (
             (state["background"], frame, np.uint8)
@@ -119,10 +125,16 @@ class Foreground(Encoder):
             else (state["seen"], (frame[0] * frame[1], GREYS), np.uint16)
         )
         if array.shape != shape or array.dtype != dtype:
-            raise InvalidInputError(f"what the foreground encoder has seen must be {np.dtype(dtype)} of shape {shape}")
+            raise InvalidInputError(f"what the {self.name} encoder has seen must be {np.dtype(dtype)} of shape {shape}")
         if count == self.steps:
             self._settle(array.copy())
         elif (array.sum(1) == count).all():
             self._count, self._seen, self.settled = count, array.copy(), False
         else:
-            raise InvalidInputError(f"the foreground encoder must have counted {count} greys of every pixel")
+            raise InvalidInputError(f"the {self.name} encoder must have counted {count} greys of every pixel")
+
+
+def coarser(counts: Array, times: int) -> Array:
+    """Counts in cells that are so many times as large along each side, which divides the number of cells."""
+    frames, side = counts.shape[0], counts.shape[1] // times
+    return counts if times == 1 else counts.reshape(frames, side, times, side, times).sum((2, 4))

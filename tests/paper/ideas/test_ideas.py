@@ -81,7 +81,7 @@ def test_the_report_says_what_goes_on_and_then_what_helps(tmp_path: Path, monkey
         (tmp_path / name).mkdir()
     first = IdeasReport(made(tmp_path / "first", seeds=(0,)), tmp_path / "first", STUDY)
     assert first.found.headline.startswith(
-        "Of 16 ideas four gain something with seed 0: shrinkage (+0.100, n = 1), detour (+0.100, n = 1)"
+        "Of 17 ideas four gain something with seed 0: shrinkage (+0.100, n = 1), detour (+0.100, n = 1)"
     )
     then = IdeasReport(
         made(tmp_path / "then", seeds=(0, 1, 2), ideas=("shrinkage", "dct", "detour")), tmp_path / "then", STUDY
@@ -94,7 +94,7 @@ def test_the_report_says_what_goes_on_and_then_what_helps(tmp_path: Path, monkey
     everywhere = dict.fromkeys(list(ALONE)[:8], 0.9)
     monkeypatch.setattr("tests.paper.ideas.test_ideas.HNS", {**HNS, **everywhere})
     many = IdeasReport(made(tmp_path / "many", seeds=(0,)), tmp_path / "many", STUDY)
-    assert many.found.headline.startswith("Of 16 ideas"), "more gain something than go on"
+    assert many.found.headline.startswith("Of 17 ideas"), "more gain something than go on"
     assert " gain something with seed 0, and the best six go on: " in many.found.headline
     none = IdeasReport(made(tmp_path / "first", seeds=()), tmp_path / "first", STUDY)
     assert none.found.headline == "No idea has been tried in all games yet."

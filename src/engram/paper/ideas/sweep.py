@@ -31,6 +31,7 @@ ALONE: Mapping[str, Mapping[str, Any]] = {  # settings by idea
     "difference": {"encoder": "difference"},
     "blurred": {"encoder": "blurred"},
     "foreground": {"encoder": "foreground"},
+    "pyramid": {"encoder": "pyramid"},
     "dct": {"encoder": "dct"},
 }
 TOGETHER: tuple[tuple[str, ...], ...] = ()  # ideas that are run together, as the rule asks for them
