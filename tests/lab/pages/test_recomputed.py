@@ -26,7 +26,7 @@ from engram.paper.registry import STUDIES
 from engram.pictures.marks import read_mark
 
 RESULTS = Path(__file__).parents[3] / "results"
-OWN = ("atari100k",)  # whose page has other tables; tests/paper/atari100k computes them again
+OWN = ("atari100k", "ideas")  # whose pages have other tables; tests/paper computes them again
 FOLDERS = sorted(path.parent.name for path in RESULTS.glob("*/evaluations.parquet") if path.parent.name not in OWN)
 QUICK = ("choosing", "openroom")
 LABELS = {"lru": "LRU", "rew": "REW", "sur": "SUR", "kmeans": "kM", "dkm": "DkM", "fading": "Fading"}
