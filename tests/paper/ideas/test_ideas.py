@@ -32,13 +32,19 @@ def hns(variant: str, game: str, seed: int) -> float:
     return HNS.get(variant, 0.0) + 0.01 * number * seed
 
 
-def made(folder: Path, *, seeds: tuple[int, ...], ideas: tuple[str, ...] = tuple(ALONE)) -> Results:
+def made(
+    folder: Path, *, seeds: tuple[int, ...], ideas: tuple[str, ...] = tuple(ALONE), once: tuple[str, ...] = ()
+) -> Results:
     places = declare(STUDY, folder)
     found = results(
         STUDY,
         lambda cell, seed: 0.0,
         places=places,
-        without=lambda place: place["seed"] not in seeds or place["variant"] not in ("", *ideas),
+        without=lambda place: (
+            place["seed"] not in seeds
+            or place["variant"] not in ("", *ideas)
+            or (place["variant"] in once and place["seed"] > 0)
+        ),
     )
 
     def score(row: dict[str, object]) -> float:
@@ -87,6 +93,10 @@ def test_the_report_says_what_goes_on_and_then_what_helps(tmp_path: Path, monkey
         made(tmp_path / "then", seeds=(0, 1, 2), ideas=("shrinkage", "dct", "detour")), tmp_path / "then", STUDY
     )
     assert then.found.headline.startswith("Of three ideas two help: shrinkage (+0.100, n = 3) and dct (+0.050, n = 3)")
+    (tmp_path / "between").mkdir()
+    some = made(tmp_path / "between", seeds=(0, 1, 2), ideas=("shrinkage", "dct", "detour"), once=("dct",))
+    between = IdeasReport(some, tmp_path / "between", STUDY)
+    assert between.found.headline == "Of three ideas one helps: shrinkage (+0.100, n = 3); dct goes on."
     html = page.Page("", [*then.first_figure(), *then.sections()]).html()
     for text in ("does not help", "6 of 6", "+0.100", "Ms. Pac-Man"):
         assert text in html

@@ -48,7 +48,10 @@ class IdeasReport(StudyReport):
         whole, tried = [name for name in alone if gains.is_whole(name)], counted(len(alone), "idea")
         if whole:
             chosen = [name for name in whole if gains.helps(name)]
-            headline = f"of {tried} {number_in_words(len(chosen)) if chosen else 'none'} help{self._listed(chosen)}"
+            count, helping = number_in_words(len(chosen)) if chosen else "none", "help" if len(chosen) > 1 else "helps"
+            headline = f"of {tried} {count} {helping}{self._listed(chosen)}"
+            if waiting := [name for name in gains.going_on(alone) if name not in whole]:
+                headline += f"; {listed(waiting)} {'go' if len(waiting) > 1 else 'goes'} on"
         else:
             chosen, gaining = gains.going_on(alone), sum(gains.mean_gain(name, [FIRST_SEED]) > 0 for name in alone)
             count = number_in_words(gaining) if gaining else "none"
